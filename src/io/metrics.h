@@ -1,0 +1,57 @@
+// Counters, gauges and histograms in Prometheus' text format, on prometheus-cpp. One Metrics per process; the
+// series returned live as long as it does.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace careen::io {
+
+using Labels = std::map<std::string, std::string>;
+
+class Counter {
+ public:
+  virtual ~Counter() = default;
+  virtual void add(double amount = 1) = 0;
+  virtual double value() const = 0;
+};
+
+class Gauge {
+ public:
+  virtual ~Gauge() = default;
+  virtual void set(double value) = 0;
+  virtual double value() const = 0;
+};
+
+class Histogram {
+ public:
+  virtual ~Histogram() = default;
+  virtual void observe(double value) = 0;
+};
+
+class Metrics {
+ public:
+  Metrics();
+  ~Metrics();
+
+  // The same name and labels give the same series; the help text of the first call counts.
+  Counter& counter(const std::string& name, const std::string& help, const Labels& labels = {});
+  Gauge& gauge(const std::string& name, const std::string& help, const Labels& labels = {});
+  Histogram& histogram(const std::string& name, const std::string& help, const std::vector<double>& bounds,
+                       const Labels& labels = {});
+  // Removes a series, for labels whose subject is gone.
+  void drop_gauge(const std::string& name, const Labels& labels);
+  // Called before each exposition, to set gauges whose value is only known on demand.
+  void before_scrape(std::function<void()> update);
+
+  std::string expose();
+
+ private:
+  struct Parts;
+  std::unique_ptr<Parts> parts_;
+};
+
+}  // namespace careen::io

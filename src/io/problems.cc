@@ -1,0 +1,19 @@
+#include "io/problems.h"
+
+namespace careen::io {
+
+void Problems::raise(std::string_view key, std::string_view message) {
+  auto [it, fresh] = open_.try_emplace(std::string(key), message);
+  if (!fresh && it->second == message) return;
+  it->second = message;
+  log_.error(message, "problem", key);
+}
+
+void Problems::clear(std::string_view key) {
+  const auto it = open_.find(key);
+  if (it == open_.end()) return;
+  open_.erase(it);
+  log_.info("the problem is gone", "problem", key);
+}
+
+}  // namespace careen::io

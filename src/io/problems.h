@@ -1,0 +1,27 @@
+// What is wrong right now, each with one clear sentence. A problem is logged when it appears or changes and once
+// more when it is gone, never in between; probes and metrics list the open ones.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "io/log.h"
+
+namespace careen::io {
+
+class Problems {
+ public:
+  explicit Problems(Log log) : log_(std::move(log)) {}
+
+  // `key` is short and stable ("config", "watch nodes"); `message` says what is wrong and what happens now.
+  void raise(std::string_view key, std::string_view message);
+  void clear(std::string_view key);
+  const std::map<std::string, std::string, std::less<>>& open() const { return open_; }
+
+ private:
+  Log log_;
+  std::map<std::string, std::string, std::less<>> open_;
+};
+
+}  // namespace careen::io

@@ -1,0 +1,57 @@
+#include "io/real_loop.h"
+
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/io_context.hpp>
+#include <ctime>
+
+namespace careen::io {
+
+struct RealLoop::Parts {
+  boost::asio::io_context context{1};
+  boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work{context.get_executor()};
+};
+
+namespace {
+Duration read_clock(clockid_t id) {
+  timespec ts{};
+  ::clock_gettime(id, &ts);
+  return seconds{ts.tv_sec} + Duration{ts.tv_nsec};
+}
+// How many ready nodes run before sockets get their turn again.
+constexpr int kBatch = 256;
+// How long the loop sleeps when it has no timer at all.
+constexpr Duration kLongest = hours{1};
+}  // namespace
+
+RealLoop::RealLoop() : parts_(std::make_unique<Parts>()) {}
+RealLoop::~RealLoop() = default;
+
+// CLOCK_BOOTTIME goes on during suspend: a leader that slept must know that its lease has run out.
+Steady RealLoop::now() const { return Steady{read_clock(CLOCK_BOOTTIME)}; }
+Wall RealLoop::wall_now() const { return Wall{read_clock(CLOCK_REALTIME)}; }
+
+boost::asio::io_context& RealLoop::asio() { return parts_->context; }
+
+void RealLoop::turn() {
+  collect_due();
+  for (int i = 0; i < kBatch && run_one(); ++i) {
+  }
+  if (!idle()) {
+    parts_->context.poll();
+    return;
+  }
+  Duration sleep = kLongest;
+  if (const auto next = next_timer()) sleep = std::min(sleep, std::max(Duration{0}, *next - now()));
+  if (parts_->context.run_one_for(sleep) > 0) parts_->context.poll();
+}
+
+void RealLoop::run() {
+  stopped_ = false;
+  while (!stopped_) turn();
+}
+
+void RealLoop::run_until(const std::function<bool()>& done) {
+  while (!done()) turn();
+}
+
+}  // namespace careen::io

@@ -1,0 +1,50 @@
+// Node, with the fields careen uses and no others.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "io/time.h"
+#include "kube/atoms.h"
+
+namespace careen::kube {
+
+struct NodeCondition {
+  Atom type;
+  Atom status;
+  friend bool operator==(const NodeCondition&, const NodeCondition&) = default;
+};
+
+struct Taint {
+  Atom key;
+  Atom value;
+  Atom effect;
+  friend bool operator==(const Taint&, const Taint&) = default;
+};
+
+struct Node {
+  std::string name;
+  std::string uid;
+  uint64_t version = 0;                                  // resourceVersion
+  std::vector<std::pair<Atom, Atom>> labels;             // sorted by key
+  std::vector<std::pair<Atom, std::string>> annotations;  // sorted by key
+  std::vector<std::string> finalizers;
+  std::vector<Taint> taints;
+  std::vector<NodeCondition> conditions;
+  Atom kubelet_version;
+  io::Wall created{};
+  bool unschedulable = false;
+  bool deleting = false;
+
+  const std::string& key() const { return name; }
+  // nullptr when absent; the value may be empty.
+  const Atom* label(std::string_view key) const;
+  const std::string* annotation(std::string_view key) const;
+  // Equal but for the resource version: a heartbeat changes nothing careen looks at.
+  bool same_facts(const Node& other) const;
+};
+
+}  // namespace careen::kube

@@ -1,0 +1,1 @@
+"""The parts of the `testcluster` tool; each module has one subject."""
