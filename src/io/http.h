@@ -27,8 +27,10 @@ struct HttpRequest {
   Headers headers;
   std::string body;
   Duration connect_timeout = seconds{10};
-  // For the whole exchange (send), or until the response's headers have come (open).
+  // For the whole exchange, from the call on (send), or until the response's headers have come (open).
   Duration timeout = seconds{30};
+  // How long a read() of an open stream waits for the next byte; none when zero.
+  Duration idle_timeout{};
 };
 
 struct HttpResponse {
@@ -70,10 +72,13 @@ struct HttpClientOptions {
   // Requests in flight at once over one HTTP/2 connection; the API server allows about 100 streams. Streams
   // (open) do not count: each has an HTTP/1.1 connection of its own, where holding back works.
   int max_in_flight = 64;
+  // A longer body is an error of the peer (send).
+  size_t max_body = 512u << 20;
   std::string user_agent = "careen";
 };
 
-// A client with a connection pool of its own. A connection on which a request timed out is not used again.
+// A client with a connection pool of its own. A connection on which a request timed out is not used again. A
+// request that may have reached the peer is never sent twice, unless it only reads.
 std::unique_ptr<HttpClient> make_http_client(RealLoop& loop, HttpClientOptions options);
 
 }  // namespace careen::io

@@ -1,4 +1,5 @@
-// HTTP as a server: plain or TLS, on Beast. Handlers are coroutines; a response is a whole body or a stream.
+// HTTP/1.1 as a server: plain or TLS, on Beast. Handlers are coroutines that answer with a whole body; a client that
+// goes away meanwhile harms nobody.
 #pragma once
 
 #include <functional>
@@ -6,6 +7,7 @@
 #include <string>
 
 #include "io/http.h"
+#include "io/log.h"
 
 namespace careen::io {
 
@@ -30,12 +32,16 @@ using ServerHandler = std::function<Task<ServerResponse>(ServerRequest)>;
 
 struct ServerOptions {
   std::string address;  // "host:port", ":port" or "[v6]:port"; port 0 takes a free one
-  // Both set: TLS. The files are read again when they change.
+  // Both set: TLS. The files are read again when they change; while they do not fit, the last good ones serve on.
   std::string tls_cert_file;
   std::string tls_key_file;
   size_t max_body = 4 << 20;
+  // For the next request to come in whole, and for an answer to be taken.
   Duration idle_timeout = seconds{60};
+  // Beyond it the connection that waited longest for a request makes room.
   int max_connections = 256;
+  // Told of certificates that cannot be loaded.
+  Log log;
 };
 
 class HttpServer {
@@ -44,7 +50,8 @@ class HttpServer {
   virtual int port() const = 0;
 };
 
-// Listens until destroyed. The error names the address.
+// Listens until destroyed, which also ends the handlers that run: not from within one. The error names the address
+// or the file.
 Result<std::unique_ptr<HttpServer>> serve_http(RealLoop& loop, ServerOptions options, ServerHandler handler);
 
 }  // namespace careen::io

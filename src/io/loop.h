@@ -77,6 +77,16 @@ class Loop {
   uint64_t next_sequence_ = 0;
 };
 
+// A timer that calls a function.
+class Alarm final : public Timer {
+ public:
+  Alarm(Loop& loop, std::function<void()> ring) : Timer(loop), ring_(std::move(ring)) {}
+  void run() override { ring_(); }
+
+ private:
+  std::function<void()> ring_;
+};
+
 // A coroutine that stands in the ready list, or in the waiting list of a Signal, Gate, Semaphore …
 struct Waiter final : Runnable {
   std::coroutine_handle<> handle;

@@ -42,7 +42,7 @@ class Metrics {
   Gauge& gauge(const std::string& name, const std::string& help, const Labels& labels = {});
   Histogram& histogram(const std::string& name, const std::string& help, const std::vector<double>& bounds,
                        const Labels& labels = {});
-  // Removes a series, for labels whose subject is gone.
+  // Removes a series, for labels whose subject is gone. References to it die.
   void drop_gauge(const std::string& name, const Labels& labels);
   // Called before each exposition, to set gauges whose value is only known on demand.
   void before_scrape(std::function<void()> update);
@@ -53,5 +53,8 @@ class Metrics {
   struct Parts;
   std::unique_ptr<Parts> parts_;
 };
+
+// Memory, CPU time, open files and start time of this process, under the names every Prometheus client uses.
+void add_process_metrics(Metrics& metrics);
 
 }  // namespace careen::io

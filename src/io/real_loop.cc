@@ -2,6 +2,7 @@
 
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
+#include <csignal>
 #include <ctime>
 
 namespace careen::io {
@@ -23,7 +24,10 @@ constexpr int kBatch = 256;
 constexpr Duration kLongest = hours{1};
 }  // namespace
 
-RealLoop::RealLoop() : parts_(std::make_unique<Parts>()) {}
+RealLoop::RealLoop() : parts_(std::make_unique<Parts>()) {
+  // Writing to a peer that has gone is an error value here, never the end of the process.
+  std::signal(SIGPIPE, SIG_IGN);
+}
 RealLoop::~RealLoop() = default;
 
 // CLOCK_BOOTTIME goes on during suspend: a leader that slept must know that its lease has run out.
@@ -42,7 +46,8 @@ void RealLoop::turn() {
   }
   Duration sleep = kLongest;
   if (const auto next = next_timer()) sleep = std::min(sleep, std::max(Duration{0}, *next - now()));
-  if (parts_->context.run_one_for(sleep) > 0) parts_->context.poll();
+  // Asio does not look at its sockets at all when asked to wait for no time.
+  if (sleep == Duration{0} || parts_->context.run_one_for(sleep) > 0) parts_->context.poll();
 }
 
 void RealLoop::run() {

@@ -43,6 +43,12 @@ bool literal(std::string_view& text, char c) {
 
 }  // namespace
 
+Wall add(Wall t, Duration d) {
+  int64_t sum = 0;
+  if (!__builtin_add_overflow(t.time_since_epoch().count(), d.count(), &sum)) return Wall{Duration{sum}};
+  return d.count() < 0 ? Wall::min() : Wall::max();
+}
+
 std::string format_rfc3339(Wall t) {
   if (t == Wall::min()) return "0001-01-01T00:00:00Z";
   const CivilTime c = civil(t);

@@ -32,6 +32,9 @@ using Wall = std::chrono::sys_time<Duration>;
 // A point no timer reaches; "never".
 inline constexpr Steady kNever = Steady::max();
 
+// t + d, stopping at the ends of the range instead of overflowing.
+Wall add(Wall t, Duration d);
+
 // A duration as seconds with a fraction, for metrics and messages.
 inline double to_seconds(Duration d) { return std::chrono::duration<double>(d).count(); }
 

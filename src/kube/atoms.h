@@ -3,7 +3,9 @@
 // to one process (real or simulated) and must outlive its atoms.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string_view>
 #include <utility>
@@ -24,6 +26,8 @@ class Atom {
   ~Atom() { release(); }
 
   std::string_view view() const;
+  // The same number for equal text as long as somebody holds it; for hash tables, not for order.
+  uintptr_t id() const { return reinterpret_cast<uintptr_t>(entry_); }
   bool empty() const { return entry_ == nullptr; }
   // Equal text of one pool is the same entry.
   friend bool operator==(const Atom& a, const Atom& b) { return a.entry_ == b.entry_; }
@@ -49,6 +53,8 @@ class AtomPool {
   // The atom if somebody holds that text; otherwise an empty one.
   Atom find(std::string_view text) const;
   size_t size() const;
+  // Bytes of texts and table, without the allocator's own.
+  size_t bytes() const;
 
  private:
   friend class Atom;
@@ -57,3 +63,9 @@ class AtomPool {
 };
 
 }  // namespace careen::kube
+
+template <>
+struct std::hash<careen::kube::Atom> {
+  // Entries are allocated, so their low bits are always the same.
+  size_t operator()(const careen::kube::Atom& atom) const noexcept { return atom.id() >> 4; }
+};

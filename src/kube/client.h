@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -41,8 +42,9 @@ struct Preconditions {
 
 struct CallOptions {
   io::Duration timeout = io::seconds{10};  // of one attempt
-  // How often to try in all. What surely had no effect (429, 503, no connection) is tried again; what may have
-  // had one (time-out, broken connection) only if `repeatable`.
+  // How often to try in all. What surely had no effect (429, 503, no connection) is tried again, and a 500 that asks
+  // for it; what may have had one (time-out, broken connection, 500, 502, 504) only if it reads or is `repeatable`.
+  // An eviction that a budget forbids and a failed precondition (409, 422) are the caller's business.
   int attempts = 4;
   bool repeatable = false;
   std::string query;  // extra query, without '?'
@@ -59,6 +61,7 @@ struct DeleteOptions {
 class Client {
  public:
   Client(io::Loop& loop, Transport& transport, io::Metrics& metrics, io::Random& random);
+  ~Client();
 
   // Every attempt of a write asks the guard first: the longest time it may take, or nullopt to refuse it (the
   // call then fails with NotLeader). Set by whoever runs under a lease.
@@ -77,7 +80,8 @@ class Client {
                                        CallOptions options = {});
   // POST pods/eviction with a UID precondition.
   io::Task<Result<std::string>> evict(std::string ns, std::string pod, DeleteOptions what, CallOptions options = {});
-  // A raw request under the same policy.
+  // A raw request under the same policy; of the options, the field manager and force are the caller's to put into
+  // its path.
   io::Task<Result<std::string>> call(Request request, Resource resource, std::string verb, CallOptions options = {});
   // A watch stream; not retried here.
   io::Task<Result<std::unique_ptr<Stream>>> watch(Resource resource, std::string ns, std::string query);
@@ -85,11 +89,18 @@ class Client {
   io::Loop& loop() { return loop_; }
 
  private:
-  void count(const Resource& resource, std::string_view verb, std::string_view code, io::Duration took);
+  struct Series;
+  // `error` is null when the answer was `status`.
+  void count(const Request& request, const Resource& resource, std::string_view verb, int status, const ApiError* error,
+             io::Duration took);
+  void count_retry(const Resource& resource, std::string_view verb, const ApiError& error);
+  io::Duration pause(int attempt, const ApiError& error);
+
   io::Loop& loop_;
   Transport& transport_;
   io::Metrics& metrics_;
   io::Random& random_;
+  std::unique_ptr<Series> series_;
   WriteGuard guard_;
 };
 

@@ -18,18 +18,27 @@ struct ApiError {
   std::string body;     // the server's answer as it came, for structured causes
   std::optional<io::Duration> retry_after;
   std::optional<io::ErrorKind> network;  // set when code is 0 and the network failed
+  bool maybe_applied = false;            // an attempt before the one described here may have taken effect
 
-  // A failed precondition: 409, or 422 of a JSON patch whose `test` failed.
+  // A failed precondition: 409, or 422 of a JSON patch that does not fit the object (a failed `test`, a path that
+  // is gone).
   bool conflict() const;
   bool already_exists() const { return code == 409 && reason == "AlreadyExists"; }
   bool not_found() const { return code == 404; }
   bool forbidden() const { return code == 403 || code == 401; }
   bool gone() const { return code == 410; }
+  // An eviction that a disruption budget forbids at the moment.
+  bool blocked_by_budget() const;
   // Our own write guard refused: nothing was sent.
   bool not_leader() const { return reason == "NotLeader"; }
   // A write that ended so may have taken effect: read before deciding again.
   bool ambiguous() const;
 };
+
+// What an answer other than 2xx says: a Status object's words, or the beginning of any other text.
+ApiError to_api_error(int status, std::string body, std::optional<io::Duration> retry_after = std::nullopt);
+// No answer came.
+ApiError to_api_error(const io::Error& error);
 
 template <class T>
 using Result = tl::expected<T, ApiError>;

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "io/result.h"
 #include "io/task.h"
@@ -45,6 +46,8 @@ class Transport {
   virtual ~Transport() = default;
   virtual io::Task<io::Result<Response>> send(Request request) = 0;
   virtual io::Task<io::Result<StreamResponse>> open(Request request) = 0;
+  // host:port of the server, for metrics.
+  virtual std::string_view host() const { return {}; }
 };
 
 }  // namespace careen::kube

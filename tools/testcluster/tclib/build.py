@@ -11,7 +11,7 @@ import threading
 import time
 
 from . import gotoolchain
-from .common import SOURCE_DIR, Failure, cache_dir, duration, file_lock, say
+from .common import INTERRUPTS, SOURCE_DIR, Failure, cache_dir, duration, file_lock, say
 
 # program: (folder under build/, package). The folder holds go.mod and go.sum.
 PROGRAMS = {
@@ -150,8 +150,13 @@ def _build(go, name, programs, label, jobs):
     except BaseException:
         # Go and its compilers are one process group that was started here.
         if process.poll() is None:
-            os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
+            with INTERRUPTS.ignored():
+                os.killpg(process.pid, signal.SIGINT)
+                try:
+                    process.wait(timeout=10)
+                except subprocess.TimeoutExpired:
+                    os.killpg(process.pid, signal.SIGKILL)
+                    process.wait()
         raise
     finally:
         if terminal:

@@ -139,7 +139,9 @@ class Interrupts:
 
     def install(self):
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            signal.signal(number, self._arrived)
+            # nohup has the last one ignored, and it shall stay so.
+            if number != signal.SIGHUP or signal.getsignal(number) != signal.SIG_IGN:
+                signal.signal(number, self._arrived)
 
     def _arrived(self, number, _frame):
         if self._ignoring:

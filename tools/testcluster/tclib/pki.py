@@ -14,6 +14,7 @@ _CLIENTS = {
     "scheduler": ("system:kube-scheduler", None),
     "kwok": ("testcluster-kwok", "system:masters"),
     "etcd-client": ("testcluster-etcd-client", None),
+    "front-proxy-client": ("front-proxy-client", None),
 }
 
 _LOOPBACK = "IP:127.0.0.1,DNS:localhost"
@@ -39,13 +40,22 @@ def _key(path):
     os.chmod(path, 0o600)
 
 
-def _certificate(folder, name, subject, extensions):
+def _authority(folder, name):
+    base = os.path.join(folder, name)
+    _key(base + ".key")
+    _openssl("req", "-x509", "-new", "-key", base + ".key", "-days", "365", "-sha256",
+             "-subj", f"/CN=testcluster-{name}",
+             "-addext", "keyUsage=critical,keyCertSign,cRLSign", "-out", base + ".crt")
+
+
+def _certificate(folder, name, subject, extensions, authority="ca"):
     base = os.path.join(folder, name)
     _key(base + ".key")
     write_file(base + ".ext", "\n".join(extensions) + "\n")
     _openssl("req", "-new", "-key", base + ".key", "-subj", subject, "-out", base + ".csr")
     _openssl("x509", "-req", "-in", base + ".csr", "-days", "365", "-sha256",
-             "-CA", os.path.join(folder, "ca.crt"), "-CAkey", os.path.join(folder, "ca.key"),
+             "-CA", os.path.join(folder, authority + ".crt"),
+             "-CAkey", os.path.join(folder, authority + ".key"),
              "-set_serial", "0x" + os.urandom(15).hex(), "-extfile", base + ".ext",
              "-out", base + ".crt")
     os.unlink(base + ".csr")
@@ -56,11 +66,8 @@ def create(folder):
     """Makes everything a cluster needs; the folder holds *.crt, *.key and sa.pub."""
     shutil.rmtree(folder, ignore_errors=True)
     os.makedirs(folder, mode=0o700)
-    ca = os.path.join(folder, "ca")
-    _key(ca + ".key")
-    _openssl("req", "-x509", "-new", "-key", ca + ".key", "-days", "365", "-sha256",
-             "-subj", "/CN=testcluster-ca", "-addext", "keyUsage=critical,keyCertSign,cRLSign",
-             "-out", ca + ".crt")
+    _authority(folder, "ca")
+    _authority(folder, "front-proxy-ca")
     for name, alternatives in _SERVERS.items():
         # etcd calls itself (its JSON gateway), so its certificate serves both ways.
         usage = "serverAuth,clientAuth" if name == "etcd" else "serverAuth"
@@ -70,7 +77,8 @@ def create(folder):
     for name, (user, group) in _CLIENTS.items():
         subject = (f"/O={group}" if group else "") + f"/CN={user}"
         _certificate(folder, name, subject, [
-            "keyUsage=critical,digitalSignature", "extendedKeyUsage=clientAuth"])
+            "keyUsage=critical,digitalSignature", "extendedKeyUsage=clientAuth"],
+            "front-proxy-ca" if name == "front-proxy-client" else "ca")
     sa = os.path.join(folder, "sa")
     _key(sa + ".key")
     _openssl("pkey", "-in", sa + ".key", "-pubout", "-out", sa + ".pub")

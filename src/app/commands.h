@@ -1,0 +1,34 @@
+// The command line: which command with which options. Each command lives in a file of its own.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "io/log.h"
+#include "io/time.h"
+
+namespace careen::app {
+
+// Exit codes: 0 done, 1 failed, 2 wrong usage.
+int run_command_line(const std::vector<std::string>& arguments);
+
+struct RunOptions {
+  std::string config = "./config/maintenance.yaml";
+  std::string kubeconfig;
+  std::string kubecontext;
+  std::string metrics_address = ":8080";
+  std::string health_address = ":8081";
+  bool leader_election = false;
+  std::string leader_election_namespace;
+  io::Duration metrics_timeout = io::seconds{65};
+  bool cache_pods = false;
+  io::LogOptions log;
+};
+
+// Controls the cluster until stopped by a signal.
+int run(const RunOptions& options);
+// Checks a configuration file and prints what is wrong with it.
+int validate(const std::string& file);
+int print_version(bool json);
+
+}  // namespace careen::app

@@ -1,0 +1,44 @@
+#include <curl/curl.h>
+#include <fmt/format.h>
+#include <openssl/crypto.h>
+#include <simdjson.h>
+
+#include <boost/version.hpp>
+#include <cstdio>
+
+#include "app/commands.h"
+#include "kube/json.h"
+#include "version_info.h"
+
+namespace careen::app {
+
+namespace {
+std::string dotted(int version, int step) {
+  return fmt::format("{}.{}.{}", version / step / step, version / step % step, version % step);
+}
+}  // namespace
+
+int print_version(bool json) {
+  const curl_version_info_data* curl = curl_version_info(CURLVERSION_NOW);
+  const std::pair<std::string, std::string> facts[] = {
+      {"version", CAREEN_VERSION},
+      {"commit", CAREEN_COMMIT},
+      {"compiler", "clang " __clang_version__},
+      {"boost", fmt::format("{}.{}.{}", BOOST_VERSION / 100000, BOOST_VERSION / 100 % 1000, BOOST_VERSION % 100)},
+      {"libcurl", curl->version},
+      {"nghttp2", curl->nghttp2_version ? curl->nghttp2_version : "none"},
+      {"openssl", OpenSSL_version(OPENSSL_VERSION_STRING)},
+      {"simdjson", fmt::format("{}.{}.{}", SIMDJSON_VERSION_MAJOR, SIMDJSON_VERSION_MINOR, SIMDJSON_VERSION_REVISION)},
+      {"fmt", dotted(FMT_VERSION, 100)},
+  };
+  if (json) {
+    kube::Json document = kube::Json::object();
+    for (const auto& [name, value] : facts) document.set({name}, value);
+    fmt::print("{}\n", document.dump());
+    return 0;
+  }
+  for (const auto& [name, value] : facts) fmt::print("{:<10} {}\n", name, value);
+  return 0;
+}
+
+}  // namespace careen::app

@@ -1,0 +1,334 @@
+#include "budget/ledger.h"
+
+#include "kube/json.h"
+
+namespace careen::budget {
+
+using io::Task;
+using kube::Json;
+using kube::JsonView;
+
+namespace {
+
+constexpr io::Duration kRetry = io::seconds{1};
+// Without rights on the Lease we ask again this often, in case they were granted.
+constexpr io::Duration kRetryInMemory = io::minutes{1};
+
+std::string text_at(JsonView object, std::string_view key) { return std::string(object[key].text().value_or("")); }
+
+struct StoredLease {
+  std::string version;
+  std::optional<std::string> record;
+};
+
+std::optional<StoredLease> read_lease(const std::string& body) {
+  const auto document = Json::parse(body);
+  if (!document) return std::nullopt;
+  const JsonView metadata = (*document)["metadata"];
+  StoredLease lease{text_at(metadata, "resourceVersion"), std::nullopt};
+  if (lease.version.empty()) return std::nullopt;
+  if (const auto record = metadata["annotations"][Ledger::kAnnotation].text()) lease.record = std::string(*record);
+  return lease;
+}
+
+}  // namespace
+
+tl::expected<LedgerRecord, std::string> LedgerRecord::parse(std::string_view text) {
+  const auto document = Json::parse(text);
+  if (!document) return tl::make_unexpected(document.error().message);
+  LedgerRecord record;
+  const auto epoch = (*document)["epoch"].integer(), write = (*document)["write"].integer();
+  if (!epoch || *epoch < 0) return tl::make_unexpected("epoch is missing or no number");
+  if (!write || *write < 0) return tl::make_unexpected("write is missing or no number");
+  record.epoch = static_cast<uint64_t>(*epoch);
+  record.write = static_cast<uint64_t>(*write);
+  record.writer = text_at(document->view(), "writer");
+  const JsonView admitted = (*document)["admitted"];
+  if (!admitted.is_array()) return tl::make_unexpected("admitted is missing or no list");
+  bool complete = true;
+  admitted.for_each_element([&](JsonView item) {
+    Admission admission{text_at(item, "uid"), text_at(item, "node"), text_at(item, "by"),
+                        io::parse_rfc3339(text_at(item, "since")).value_or(io::Wall{})};
+    complete &= !admission.uid.empty() && !admission.node.empty();
+    record.admitted.emplace(admission.uid, std::move(admission));
+  });
+  if (!complete) return tl::make_unexpected("an admission lacks its uid or node");
+  return record;
+}
+
+std::string LedgerRecord::text() const {
+  Json list = Json::array();
+  for (const auto& [uid, admission] : admitted) {
+    list.push_back(Json::object({{"uid", uid},
+                                 {"node", admission.node},
+                                 {"by", admission.by},
+                                 {"since", io::format_rfc3339(admission.since)}}));
+  }
+  return Json::object({{"epoch", static_cast<int64_t>(epoch)},
+                       {"writer", writer},
+                       {"write", static_cast<int64_t>(write)},
+                       {"admitted", std::move(list)}})
+      .dump();
+}
+
+Ledger::Ledger(io::Loop& loop, kube::Client& client, io::Problems& problems, io::Log log, io::Metrics& metrics,
+               std::optional<LedgerOptions> options)
+    : loop_(loop),
+      client_(client),
+      problems_(problems),
+      log_(std::move(log)),
+      writes_(metrics.counter("careen_ledger_writes_total", "Accepted writes of the budget ledger.")),
+      conflicts_(metrics.counter("careen_ledger_conflicts_total", "Ledger writes that another writer came before.")),
+      options_(std::move(options)),
+      in_memory_(!options_),
+      wake_(loop),
+      changed_(loop),
+      fenced_gate_(loop),
+      tidy_(loop, [this] { wake_.notify(); }) {}
+
+void Ledger::reserve(Admission admission) {
+  const std::string uid = admission.uid;
+  Entry& entry = entries_[uid];
+  entry.admission = std::move(admission);
+  entry.inherited = false;
+  entry.recorded = stored_.contains(uid) && (!sending_ || sending_->contains(uid));
+  if (!entry.recorded) wake_.notify();
+}
+
+void Ledger::finish(const std::string& uid) {
+  if (entries_.erase(uid) == 0) return;
+  broadcast();
+  if (options_ && !tidy_.pending()) tidy_.set(loop_.now() + options_->tidy_after);
+}
+
+Task<bool> Ledger::recorded(std::string uid) {
+  for (;;) {
+    const auto it = entries_.find(uid);
+    if (fenced_ || it == entries_.end()) co_return false;
+    if (it->second.recorded || in_memory_) co_return true;
+    co_await changed_.wait();
+  }
+}
+
+void Ledger::broadcast() {
+  changed_.open();
+  changed_.close();
+}
+
+LedgerRecord Ledger::snapshot() const {
+  LedgerRecord record{epoch_, options_->identity, write_ + 1, {}};
+  for (const auto& [uid, entry] : entries_) record.admitted.emplace(uid, entry.admission);
+  return record;
+}
+
+bool Ledger::dirty() const {
+  for (const auto& [uid, entry] : entries_) {
+    if (!entry.recorded) return true;
+  }
+  return false;
+}
+
+std::string Ledger::body(const LedgerRecord& record, bool whole) const {
+  Json document = Json::object();
+  if (whole) {
+    document.set({"apiVersion"}, "coordination.k8s.io/v1").set({"kind"}, "Lease");
+    document.set({"metadata", "name"}, options_->name).set({"metadata", "namespace"}, options_->ns);
+  }
+  if (!version_.empty()) document.set({"metadata", "resourceVersion"}, version_);
+  document.set({"metadata", "annotations", kAnnotation}, record.text());
+  document.set({"spec", "holderIdentity"}, options_->identity);
+  return document.dump();
+}
+
+void Ledger::settle(uint64_t write, const std::map<std::string, Admission>& content) {
+  write_ = write;
+  stored_ = content;
+  for (auto& [uid, entry] : entries_) entry.recorded = stored_.contains(uid);
+  if (in_memory_) log_.info("the budget ledger is written again");
+  in_memory_ = false;
+  problems_.clear("ledger");
+  broadcast();
+}
+
+void Ledger::accept(const std::string& answer, const LedgerRecord& record) {
+  const auto lease = read_lease(answer);
+  version_ = lease ? lease->version : "";
+  writes_.add();
+  settle(record.write, record.admitted);
+}
+
+void Ledger::go_on_in_memory(const kube::ApiError& error) {
+  in_memory_ = true;
+  problems_.raise("ledger",
+                  fmt::format("the budget ledger (Lease {}/{}) cannot be written: {}; limits are exact within "
+                              "this process, but a leader that takes over may admit beyond them",
+                              options_->ns, options_->name, error.message));
+  broadcast();
+}
+
+void Ledger::report_unreachable(const kube::ApiError& error) {
+  if (error.not_leader()) return;  // the election tells
+  problems_.raise("ledger",
+                  fmt::format("the budget ledger (Lease {}/{}) cannot be reached: {}; nothing new is admitted "
+                              "until it can be",
+                              options_->ns, options_->name, error.message));
+}
+
+void Ledger::fence(const LedgerRecord& theirs) {
+  fenced_ = true;
+  log_.error("another process has taken the budget ledger over; this one stops", "epoch", epoch_, "their epoch",
+             theirs.epoch, "by", theirs.writer);
+  fenced_gate_.open();
+  broadcast();
+}
+
+// After a conflict or an answer that never came: what does the object hold?
+Task<Ledger::Outcome> Ledger::read_back(uint64_t attempted) {
+  const auto answer = co_await client_.get(kube::resources::leases, options_->ns, options_->name);
+  if (!answer) {
+    if (answer.error().not_found()) co_return co_await recreate();
+    if (answer.error().forbidden()) {
+      go_on_in_memory(answer.error());
+      co_return Outcome::in_memory;
+    }
+    co_return Outcome::again;
+  }
+  const auto lease = read_lease(*answer);
+  if (!lease) co_return Outcome::again;
+  version_ = lease->version;
+  const auto record = lease->record ? LedgerRecord::parse(*lease->record)
+                                    : tl::make_unexpected(std::string("the annotation is missing"));
+  if (!record) {
+    // Somebody damaged it. What we know is all there is; the next write puts it back.
+    log_.warn("the budget ledger was damaged; it is written anew", "cause", record.error());
+    stored_.clear();
+    for (auto& [uid, entry] : entries_) entry.recorded = false;
+    co_return Outcome::again;
+  }
+  // Writes carry the version they were computed from, so another writer can only have come after us.
+  if (record->writer != options_->identity) {
+    fence(*record);
+    co_return Outcome::fenced;
+  }
+  if (record->write == attempted) {
+    writes_.add();
+    settle(attempted, record->admitted);
+    co_return Outcome::written;
+  }
+  stored_ = record->admitted;
+  for (auto& [uid, entry] : entries_) entry.recorded = false;
+  co_return Outcome::again;
+}
+
+// The object is gone: it is rebuilt from what this process knows.
+Task<Ledger::Outcome> Ledger::recreate() {
+  version_.clear();
+  const LedgerRecord record = snapshot();
+  const auto answer = co_await client_.create(kube::resources::leases, options_->ns, body(record, true));
+  if (answer) {
+    accept(*answer, record);
+    co_return Outcome::written;
+  }
+  if (answer.error().forbidden() || answer.error().not_found()) {
+    go_on_in_memory(answer.error());
+    co_return Outcome::in_memory;
+  }
+  co_return Outcome::again;
+}
+
+Task<Ledger::Outcome> Ledger::write_once() {
+  last_write_ = loop_.now();
+  const LedgerRecord record = snapshot();
+  if (version_.empty()) co_return co_await read_back(record.write);
+  sending_ = record.admitted;
+  const auto answer = co_await client_.patch(kube::resources::leases, options_->ns, options_->name,
+                                             kube::PatchType::merge, body(record, false));
+  sending_.reset();
+  if (answer) {
+    accept(*answer, record);
+    co_return Outcome::written;
+  }
+  const kube::ApiError& error = answer.error();
+  if (error.conflict() || error.ambiguous() || error.not_found()) {
+    conflicts_.add();
+    co_return co_await read_back(record.write);
+  }
+  if (error.forbidden()) {
+    go_on_in_memory(error);
+    co_return Outcome::in_memory;
+  }
+  report_unreachable(error);
+  co_return Outcome::again;
+}
+
+// Reads what is stored, makes it ours and writes it under a new epoch.
+Task<Ledger::Outcome> Ledger::adopt() {
+  const auto answer = co_await client_.get(kube::resources::leases, options_->ns, options_->name);
+  last_write_ = loop_.now();
+  if (!answer) {
+    if (answer.error().not_found()) {
+      ++epoch_;
+      co_return co_await recreate();
+    }
+    if (answer.error().forbidden()) {
+      go_on_in_memory(answer.error());
+      co_return Outcome::in_memory;
+    }
+    report_unreachable(answer.error());
+    co_return Outcome::again;
+  }
+  const auto lease = read_lease(*answer);
+  if (!lease) co_return Outcome::again;
+  version_ = lease->version;
+  LedgerRecord found;
+  if (lease->record) {
+    auto record = LedgerRecord::parse(*lease->record);
+    if (record) {
+      found = std::move(*record);
+    } else {
+      log_.warn("the budget ledger is damaged; it is written anew from the nodes", "cause", record.error());
+    }
+  }
+  for (const auto& [uid, admission] : found.admitted) entries_.try_emplace(uid, Entry{admission, false, true});
+  epoch_ = std::max(epoch_, found.epoch) + 1;
+  const LedgerRecord record = snapshot();
+  const auto written = co_await client_.patch(kube::resources::leases, options_->ns, options_->name,
+                                              kube::PatchType::merge, body(record, false));
+  if (written) {
+    accept(*written, record);
+    co_return Outcome::written;
+  }
+  if (written.error().forbidden()) {
+    go_on_in_memory(written.error());
+    co_return Outcome::in_memory;
+  }
+  // Conflict or no answer: read again, with an epoch higher still.
+  if (!written.error().conflict()) report_unreachable(written.error());
+  co_return Outcome::again;
+}
+
+Task<void> Ledger::take_over() {
+  if (!options_) co_return;
+  while (co_await adopt() == Outcome::again) co_await io::sleep_for(loop_, kRetry);
+}
+
+Task<void> Ledger::run() {
+  if (!options_) co_return;
+  while (!fenced_) {
+    co_await wake_.wait();
+    const io::Steady earliest = last_write_ + (in_memory_ ? kRetryInMemory : options_->spacing);
+    if (loop_.now() < earliest) co_await io::sleep_until(loop_, earliest);
+    const bool untidy = stored_.size() > entries_.size();
+    if (!dirty() && !untidy) continue;
+    tidy_.cancel();
+    const Outcome outcome = in_memory_ ? co_await adopt() : co_await write_once();
+    if (outcome == Outcome::again) {
+      co_await io::sleep_for(loop_, kRetry);
+      wake_.notify();
+    } else if (dirty()) {
+      wake_.notify();
+    }
+  }
+}
+
+}  // namespace careen::budget

@@ -1,0 +1,121 @@
+// The ledger: who has been admitted against a budget and has not been seen to get there yet, in one small object
+// (an annotation on a Lease) written by compare-and-swap. An admission is recorded here before the node is
+// written, so a crash, a time-out or a leader that wakes late cannot make anybody forget it.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+
+#include "io/loop.h"
+#include "io/metrics.h"
+#include "io/problems.h"
+#include "io/sync.h"
+#include "kube/client.h"
+
+namespace careen::budget {
+
+struct Admission {
+  std::string uid;   // of the node
+  std::string node;  // its name, for people and for finding it
+  std::string by;    // "profile/flatcar"
+  io::Wall since{};
+};
+
+// The document as it is stored.
+struct LedgerRecord {
+  uint64_t epoch = 0;                         // grows with every leader
+  std::string writer;                         // that leader's identity
+  uint64_t write = 0;                         // grows with every write of a process
+  std::map<std::string, Admission> admitted;  // by UID
+
+  static tl::expected<LedgerRecord, std::string> parse(std::string_view text);
+  std::string text() const;
+};
+
+struct LedgerOptions {
+  std::string ns;
+  std::string name = "careen-ledger";
+  std::string identity;
+  // Writes start at least this far apart, so that many admissions share one.
+  io::Duration spacing = io::milliseconds{100};
+  // Entries that have ended leave with the next write, or alone after this long.
+  io::Duration tidy_after = io::seconds{5};
+};
+
+class Ledger {
+ public:
+  static constexpr std::string_view kAnnotation = "careen.dev/ledger";
+
+  struct Entry {
+    Admission admission;
+    bool recorded = false;   // the stored object has it
+    bool inherited = false;  // a predecessor's; unfinished as far as we know
+  };
+
+  // Without options the ledger lives in memory only: budgets are exact in this process and no further.
+  Ledger(io::Loop& loop, kube::Client& client, io::Problems& problems, io::Log log, io::Metrics& metrics,
+         std::optional<LedgerOptions> options);
+
+  // Makes this process the one that writes: epoch + 1, so that late writes of a predecessor conflict, and its
+  // unfinished entries become ours (inherited). Tries until it succeeds; without rights it says what is no longer
+  // guaranteed and goes on in memory.
+  io::Task<void> take_over();
+  // Writes what is reserved and drops what has ended; runs until cancelled.
+  io::Task<void> run();
+
+  // Counts from now on. A second reservation of the same UID renews the first.
+  void reserve(Admission admission);
+  // The node is where it was admitted to, or surely will not get there by this admission.
+  void finish(const std::string& uid);
+  // Resumes when the entry is recorded; false when it ended meanwhile or another process has taken over.
+  io::Task<bool> recorded(std::string uid);
+
+  // All that counts, by UID.
+  const std::map<std::string, Entry>& entries() const { return entries_; }
+  bool has(const std::string& uid) const { return entries_.contains(uid); }
+  // Another process has taken the ledger over: this one must end.
+  bool fenced() const { return fenced_; }
+  io::Gate& fenced_gate() { return fenced_gate_; }
+  uint64_t epoch() const { return epoch_; }
+
+ private:
+  enum class Outcome { written, again, in_memory, fenced };
+  io::Task<Outcome> write_once();
+  io::Task<Outcome> read_back(uint64_t attempted);
+  io::Task<Outcome> recreate();
+  void settle(uint64_t write, const std::map<std::string, Admission>& content);
+  io::Task<Outcome> adopt();
+  void accept(const std::string& answer, const LedgerRecord& record);
+  void go_on_in_memory(const kube::ApiError& error);
+  void report_unreachable(const kube::ApiError& error);
+  void fence(const LedgerRecord& theirs);
+  std::string body(const LedgerRecord& record, bool whole) const;
+  LedgerRecord snapshot() const;
+  bool dirty() const;
+  void broadcast();
+
+  io::Loop& loop_;
+  kube::Client& client_;
+  io::Problems& problems_;
+  io::Log log_;
+  io::Counter& writes_;
+  io::Counter& conflicts_;
+  std::optional<LedgerOptions> options_;
+
+  std::map<std::string, Entry> entries_;
+  std::map<std::string, Admission> stored_;                  // what the object holds as far as we know
+  std::optional<std::map<std::string, Admission>> sending_;  // the content of a write in flight
+  std::string version_;                                      // its resourceVersion; empty when it does not exist
+  uint64_t epoch_ = 0;
+  uint64_t write_ = 0;
+  bool in_memory_ = false;
+  bool fenced_ = false;
+  io::Steady last_write_{};
+  io::Signal wake_;
+  io::Gate changed_;
+  io::Gate fenced_gate_;
+  io::Alarm tidy_;
+};
+
+}  // namespace careen::budget

@@ -1,0 +1,319 @@
+#include "io/http_server.h"
+
+#include <fmt/format.h>
+#include <netdb.h>
+#include <openssl/err.h>
+#include <openssl/ssl.h>
+
+#include <algorithm>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/ssl/context.hpp>
+#include <boost/asio/ssl/stream.hpp>
+#include <boost/asio/write.hpp>
+#include <boost/beast/core/flat_buffer.hpp>
+#include <boost/beast/http.hpp>
+#include <list>
+#include <optional>
+
+#include "io/files.h"
+#include "io/real_loop.h"
+#include "io/sync.h"
+
+namespace careen::io {
+
+namespace {
+
+namespace asio = boost::asio;
+namespace http = boost::beast::http;
+using asio::ip::tcp;
+using ErrorCode = boost::system::error_code;
+using TlsStream = asio::ssl::stream<tcp::socket>;
+
+constexpr uint32_t kMaxHeader = 64 << 10;
+// Pause after an accept that failed for want of descriptors or memory.
+constexpr Duration kAcceptAgain = milliseconds{100};
+// How long and how much is still read from a client that was refused, so that it gets to see the answer.
+constexpr Duration kLinger = seconds{2};
+constexpr size_t kMaxLinger = 16 << 20;
+
+std::optional<std::string> percent_decode(std::string_view text) {
+  const auto digit = [](char c) {
+    return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+  };
+  std::string out;
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (text[i] != '%') {
+      out += text[i];
+      continue;
+    }
+    if (i + 2 >= text.size() || digit(text[i + 1]) < 0 || digit(text[i + 2]) < 0) return std::nullopt;
+    out += static_cast<char>(digit(text[i + 1]) * 16 + digit(text[i + 2]));
+    i += 2;
+  }
+  if (out.find('\0') != std::string::npos) return std::nullopt;
+  return out;
+}
+
+std::string without_controls(std::string_view text) {
+  std::string out(text);
+  std::erase_if(out, [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F; });
+  return out;
+}
+
+class Connection;
+
+// What the server and its connections share. The server alone owns connections that wait; Asio's handlers own the
+// rest.
+struct Core {
+  Core(RealLoop& l, ServerOptions o, ServerHandler h)
+      : loop(l), options(std::move(o)), handler(std::move(h)), handlers(l) {}
+  void left(std::list<Connection*>::iterator place);
+
+  RealLoop& loop;
+  ServerOptions options;
+  ServerHandler handler;
+  std::shared_ptr<asio::ssl::context> tls;  // null: plain
+  std::list<Connection*> connections;       // the one that waits longest first
+  std::function<void()> on_room;
+  bool stopped = false;
+  Scope handlers;
+};
+
+// What does not depend on the kind of stream.
+class Connection {
+ public:
+  explicit Connection(Core& core) : core_(&core), timer_(core.loop, [this] { close(); }) {
+    place_ = core.connections.insert(core.connections.end(), this);
+  }
+  Connection(const Connection&) = delete;
+  Connection& operator=(const Connection&) = delete;
+  virtual ~Connection() { forget(); }
+
+  virtual void close() = 0;
+  // Takes the answer of the handler.
+  virtual void respond(ServerResponse response) = 0;
+  // Between two requests, with none begun.
+  bool waits() const { return waits_; }
+
+ protected:
+  // The server no longer counts this connection.
+  void forget() {
+    timer_.cancel();
+    timer_.unlink();
+    if (core_ == nullptr) return;
+    std::exchange(core_, nullptr)->left(place_);
+  }
+  void set_waiting(bool waits) {
+    waits_ = waits;
+    if (waits && core_ != nullptr) core_->connections.splice(core_->connections.end(), core_->connections, place_);
+  }
+  void limit(Duration d) { timer_.set(core_->loop.now() + d); }
+  void no_limit() {
+    timer_.cancel();
+    timer_.unlink();
+  }
+
+  Core* core_;
+
+ private:
+  std::list<Connection*>::iterator place_;
+  Alarm timer_;
+  bool waits_ = false;
+};
+
+void Core::left(std::list<Connection*>::iterator place) {
+  connections.erase(place);
+  if (!stopped && on_room) on_room();
+}
+
+Task<void> answer(ServerHandler& handler, std::shared_ptr<Connection> connection, ServerRequest request) {
+  connection->respond(co_await handler(std::move(request)));
+}
+
+template <class Stream>
+class StreamConnection final : public Connection, public std::enable_shared_from_this<StreamConnection<Stream>> {
+  static constexpr bool kTls = std::is_same_v<Stream, TlsStream>;
+
+ public:
+  template <class... Arguments>
+  StreamConnection(Core& core, std::shared_ptr<asio::ssl::context> tls, Arguments&&... arguments)
+      : Connection(core), tls_(std::move(tls)), stream_(std::forward<Arguments>(arguments)...) {}
+
+  void start() {
+    if constexpr (kTls) {
+      limit(core_->options.idle_timeout);
+      stream_.async_handshake(asio::ssl::stream_base::server, [self = this->shared_from_this()](ErrorCode error) {
+        if (error) return self->close();
+        self->read();
+      });
+    } else {
+      read();
+    }
+  }
+
+  void close() override {
+    ErrorCode ignored;
+    socket().close(ignored);
+    forget();
+  }
+
+  void respond(ServerResponse response) override {
+    if (core_ == nullptr) return;
+    write(std::move(response), parser_->get().keep_alive());
+  }
+
+ private:
+  tcp::socket& socket() {
+    if constexpr (kTls) {
+      return stream_.next_layer();
+    } else {
+      return stream_;
+    }
+  }
+
+  void read() {
+    if (core_ == nullptr) return;
+    parser_.emplace();
+    parser_->header_limit(kMaxHeader);
+    parser_->body_limit(core_->options.max_body);
+    set_waiting(buffer_.size() == 0);
+    limit(core_->options.idle_timeout);
+    http::async_read_header(stream_, buffer_, *parser_, [self = this->shared_from_this()](ErrorCode error, size_t) {
+      self->set_waiting(false);
+      if (error) return self->refuse(error);
+      self->read_body();
+    });
+  }
+
+  void read_body() {
+    if (core_ == nullptr) return;
+    if (boost::beast::iequals(parser_->get()[http::field::expect], "100-continue") && !parser_->is_done()) {
+      static constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
+      asio::async_write(stream_, asio::buffer(kContinue), [self = this->shared_from_this()](ErrorCode error, size_t) {
+        if (error) return self->close();
+        self->read_rest();
+      });
+      return;
+    }
+    read_rest();
+  }
+
+  void read_rest() {
+    if (core_ == nullptr) return;
+    http::async_read(stream_, buffer_, *parser_, [self = this->shared_from_this()](ErrorCode error, size_t) {
+      if (error) return self->refuse(error);
+      self->handle();
+    });
+  }
+
+  void handle() {
+    if (core_ == nullptr) return;
+    auto& message = parser_->get();
+    std::string_view target(message.target().data(), message.target().size());
+    // The absolute form, as it is sent to a proxy.
+    if (const size_t scheme = target.find("://"); !target.starts_with('/') && scheme != std::string_view::npos) {
+      target.remove_prefix(std::min(target.find('/', scheme + 3), target.size()));
+      if (target.empty()) target = "/";
+    }
+    const size_t question = std::min(target.find('?'), target.size());
+    auto path = percent_decode(target.substr(0, question));
+    if (!path) return refuse(400, "the path is not properly encoded");
+
+    ServerRequest request;
+    request.method = std::string(message.method_string());
+    request.path = std::move(*path);
+    request.query = std::string(target.substr(std::min(question + 1, target.size())));
+    for (const auto& field : message) {
+      request.headers.emplace_back(std::string(field.name_string()), std::string(field.value()));
+    }
+    request.body = std::move(message.body());
+    head_only_ = message.method() == http::verb::head;
+    no_limit();
+    core_->handlers.spawn(answer(core_->handler, this->shared_from_this(), std::move(request)));
+  }
+
+  void refuse(const ErrorCode& error) {
+    if (error == http::error::body_limit) return refuse(413, "the body is too large");
+    if (error == http::error::header_limit || error == http::error::buffer_overflow) {
+      return refuse(431, "the headers are too large");
+    }
+    const bool malformed = error.category() == make_error_code(http::error::end_of_stream).category() &&
+                           error != http::error::end_of_stream && error != http::error::partial_message;
+    if (malformed) return refuse(400, "the request is no HTTP: " + error.message());
+    close();
+  }
+
+  void refuse(int status, std::string reason) {
+    if (core_ == nullptr) return;
+    ServerResponse response;
+    response.status = status;
+    response.body = reason + "\n";
+    head_only_ = false;
+    write(std::move(response), false);
+  }
+
+  void write(ServerResponse from, bool keep_alive) {
+    limit(core_->options.idle_timeout);
+    response_.emplace();
+    response_->version(parser_->get().version() == 10 ? 10 : 11);
+    response_->result(static_cast<unsigned>(from.status));
+    for (const auto& [name, value] : from.headers) response_->insert(name, without_controls(value));
+    const bool may_have_body = from.status >= 200 && from.status != 204 && from.status != 304;
+    if (may_have_body) {
+      response_->set(http::field::content_type, without_controls(from.content_type));
+      response_->content_length(from.body.size());
+    }
+    response_->keep_alive(keep_alive);
+    if (may_have_body && !head_only_) response_->body() = std::move(from.body);
+    serializer_.emplace(*response_);
+    const auto written = [self = this->shared_from_this(), keep_alive](ErrorCode error, size_t) {
+      if (error) return self->close();
+      self->serializer_.reset();
+      self->response_.reset();
+      if (keep_alive) return self->read();
+      self->end();
+    };
+    if (head_only_) {
+      // The length is that of the body which is not sent.
+      http::async_write_header(stream_, *serializer_, written);
+    } else {
+      http::async_write(stream_, *serializer_, written);
+    }
+  }
+
+  // Closing while the client still sends would make the system reset the connection, and the client would never
+  // see the answer.
+  void end() {
+    if (core_ == nullptr) return;
+    limit(kLinger);
+    if constexpr (kTls) {
+      ErrorCode ignored;
+      ::SSL_shutdown(stream_.native_handle());
+      stream_.async_write_some(asio::const_buffer(), [self = this->shared_from_this()](ErrorCode, size_t) {});
+    }
+    ErrorCode ignored;
+    socket().shutdown(tcp::socket::shutdown_send, ignored);
+    linger();
+  }
+
+  void linger() {
+    if (core_ == nullptr) return;
+    socket().async_read_some(asio::buffer(discarded_), [self = this->shared_from_this()](ErrorCode error, size_t length) {
+      self->lingered_ += length;
+      if (error || self->lingered_ > kMaxLinger) return self->close();
+      self->linger();
+    });
+  }
+
+  std::shared_ptr<asio::ssl::context> tls_;  // the stream needs it as long as it lives
+  Stream stream_;
+  boost::beast::flat_buffer buffer_{kMaxHeader + (64 << 10)};
+  std::optional<http::request_parser<http::string_body>> parser_;
+  std::optional<http::response<http::string_body>> response_;
+  std::optional<http::response_serializer<http::string_body>> serializer_;
+  bool head_only_ = false;
+  char discarded_[4096];
+  size_t lingered_ = 0;
+};
+}  // namespace
+}  // namespace careen::io

@@ -1,0 +1,238 @@
+#include "kube/decode.h"
+
+#include <algorithm>
+
+#include "kube/raw_object.h"
+
+namespace careen::kube {
+
+namespace {
+
+using raw::Key;
+using raw::value;
+using Labels = std::vector<std::pair<Atom, Atom>>;
+using Annotations = std::vector<std::pair<Atom, std::string>>;
+
+template <class Pairs>
+void sort_by_key(Pairs& pairs) {
+  std::sort(pairs.begin(), pairs.end(), [](const auto& a, const auto& b) { return a.first.view() < b.first.view(); });
+  pairs.shrink_to_fit();
+}
+
+void read_labels(value& v, AtomPool& atoms, Labels& out) {
+  raw::each_text(
+      v, [&](std::string_view key, std::string_view text) { out.emplace_back(atoms.intern(key), atoms.intern(text)); });
+  sort_by_key(out);
+}
+
+void read_annotations(value& v, AtomPool& atoms, Annotations& out) {
+  raw::each_text(v, [&](std::string_view key, std::string_view text) { out.emplace_back(atoms.intern(key), text); });
+  sort_by_key(out);
+}
+
+void read_texts(value& v, std::vector<std::string>& out) {
+  raw::each_element(v, [&](value& element) {
+    if (auto text = raw::text(element)) out.emplace_back(*text);
+  });
+}
+
+void read_atom(value& v, AtomPool& atoms, Atom& out) {
+  if (auto text = raw::text(v)) out = atoms.intern(*text);
+}
+
+void read_time(value& v, std::optional<io::Wall>& out) {
+  if (auto text = raw::text(v)) out = io::parse_rfc3339(*text);
+}
+
+void read_int32(value& v, std::optional<int32_t>& out) {
+  if (auto number = raw::integer(v); number && *number == static_cast<int32_t>(*number)) {
+    out = static_cast<int32_t>(*number);
+  }
+}
+
+// visit(Key, value&) for the fields of an object besides its metadata; `meta` and metadata(Key, value&) get those.
+template <class M, class F>
+io::Result<raw::Meta> read_object(RawObject& raw, M&& metadata, F&& visit) {
+  raw::Meta meta;
+  raw::each_field(raw.object, [&](Key key, value& field) {
+    if (key == "metadata") return raw::each_meta_field(field, meta, metadata);
+    visit(key, field);
+  });
+  if (auto ok = raw::complete(meta); !ok) return tl::make_unexpected(ok.error());
+  return meta;
+}
+
+void read_taint(value& v, AtomPool& atoms, std::vector<Taint>& out) {
+  Taint taint;
+  raw::each_field(v, [&](Key key, value& field) {
+    if (key == "key") return read_atom(field, atoms, taint.key);
+    if (key == "value") return read_atom(field, atoms, taint.value);
+    if (key == "effect") return read_atom(field, atoms, taint.effect);
+  });
+  out.push_back(std::move(taint));
+}
+
+void read_condition(value& v, AtomPool& atoms, std::vector<NodeCondition>& out) {
+  NodeCondition condition;
+  raw::each_field(v, [&](Key key, value& field) {
+    if (key == "type") return read_atom(field, atoms, condition.type);
+    if (key == "status") return read_atom(field, atoms, condition.status);
+  });
+  out.push_back(std::move(condition));
+}
+
+void read_node_spec(value& v, AtomPool& atoms, Node& node) {
+  raw::each_field(v, [&](Key key, value& field) {
+    if (key == "unschedulable") {
+      node.unschedulable = raw::boolean(field).value_or(false);
+    } else if (key == "taints") {
+      raw::each_element(field, [&](value& taint) { read_taint(taint, atoms, node.taints); });
+    }
+  });
+}
+
+void read_node_status(value& v, AtomPool& atoms, Node& node) {
+  raw::each_field(v, [&](Key key, value& field) {
+    if (key == "conditions") {
+      raw::each_element(field, [&](value& condition) { read_condition(condition, atoms, node.conditions); });
+    } else if (key == "nodeInfo") {
+      raw::each_field(field, [&](Key info, value& text) {
+        if (info == "kubeletVersion") read_atom(text, atoms, node.kubelet_version);
+      });
+    }
+  });
+}
+
+}  // namespace
+
+io::Result<Node> decode_node(RawObject& raw, AtomPool& atoms) {
+  return raw::guarded("a node", [&]() -> io::Result<Node> {
+    Node node;
+    auto meta = read_object(
+        raw,
+        [&](Key key, value& field) {
+          if (key == "labels") return read_labels(field, atoms, node.labels);
+          if (key == "annotations") return read_annotations(field, atoms, node.annotations);
+          if (key == "finalizers") return read_texts(field, node.finalizers);
+        },
+        [&](Key key, value& field) {
+          if (key == "spec") return read_node_spec(field, atoms, node);
+          if (key == "status") return read_node_status(field, atoms, node);
+        });
+    if (!meta) return tl::make_unexpected(meta.error());
+    node.name = meta->name;
+    node.uid = meta->uid;
+    node.version = meta->version;
+    node.created = io::parse_rfc3339(meta->created).value_or(io::Wall{});
+    node.deleting = !meta->deleted.empty();
+    node.taints.shrink_to_fit();
+    node.conditions.shrink_to_fit();
+    return node;
+  });
+}
+
+io::Result<Lease> decode_lease(RawObject& raw, AtomPool& atoms) {
+  return raw::guarded("a lease", [&]() -> io::Result<Lease> {
+    Lease lease;
+    const auto read_spec = [&](Key key, value& field) {
+      if (key == "holderIdentity") {
+        if (auto text = raw::text(field)) lease.holder = *text;
+      } else if (key == "acquireTime") {
+        read_time(field, lease.acquired);
+      } else if (key == "renewTime") {
+        read_time(field, lease.renewed);
+      } else if (key == "leaseDurationSeconds") {
+        read_int32(field, lease.duration_seconds);
+      } else if (key == "leaseTransitions") {
+        read_int32(field, lease.transitions);
+      }
+    };
+    auto meta = read_object(
+        raw,
+        [&](Key key, value& field) {
+          if (key == "annotations") read_annotations(field, atoms, lease.annotations);
+        },
+        [&](Key key, value& field) {
+          if (key == "spec") raw::each_field(field, read_spec);
+        });
+    if (!meta) return tl::make_unexpected(meta.error());
+    lease.name = meta->name;
+    lease.ns = meta->ns;
+    lease.uid = meta->uid;
+    lease.version = meta->version;
+    lease.deleting = !meta->deleted.empty();
+    return lease;
+  });
+}
+
+io::Result<Namespace> decode_namespace(RawObject& raw, AtomPool& atoms) {
+  return raw::guarded("a namespace", [&]() -> io::Result<Namespace> {
+    Namespace space;
+    auto meta = read_object(
+        raw,
+        [&](Key key, value& field) {
+          if (key == "labels") return read_labels(field, atoms, space.labels);
+          if (key == "annotations") return read_annotations(field, atoms, space.annotations);
+        },
+        [](Key, value&) {});
+    if (!meta) return tl::make_unexpected(meta.error());
+    space.name = meta->name;
+    space.uid = meta->uid;
+    space.version = meta->version;
+    space.deleting = !meta->deleted.empty();
+    return space;
+  });
+}
+
+io::Result<Object> decode_object(RawObject& raw) {
+  return raw::guarded("an object", [&]() -> io::Result<Object> {
+    const std::string_view text = raw.object.raw_json();
+    auto document = Json::parse(text);
+    if (!document) return tl::make_unexpected(document.error());
+    const JsonView metadata = (*document)["metadata"];
+    const auto field = [&](const char* key) { return metadata[key].text().value_or(std::string_view{}); };
+    raw::Meta meta;
+    meta.name = field("name");
+    meta.version_text = field("resourceVersion");
+    if (auto ok = raw::complete(meta); !ok) return tl::make_unexpected(ok.error());
+    Object object;
+    object.name = meta.name;
+    object.ns = field("namespace");
+    object.uid = field("uid");
+    object.version = meta.version;
+    document->remove({"metadata", "managedFields"});
+    document->remove({"metadata", "resourceVersion"});
+    object.document = std::move(*document);
+    return object;
+  });
+}
+
+io::Result<Identity> decode_identity(RawObject& raw) {
+  return raw::guarded("an object", [&]() -> io::Result<Identity> {
+    auto meta = read_object(raw, [](Key, value&) {}, [](Key, value&) {});
+    if (!meta) return tl::make_unexpected(meta.error());
+    return Identity{std::string(meta->name), std::string(meta->ns), std::string(meta->uid), meta->version};
+  });
+}
+
+io::Result<Node> decode_node(std::string_view json, AtomPool& atoms) {
+  return raw::on_text("a node", json, [&](RawObject& raw) { return decode_node(raw, atoms); });
+}
+
+io::Result<Lease> decode_lease(std::string_view json, AtomPool& atoms) {
+  return raw::on_text("a lease", json, [&](RawObject& raw) { return decode_lease(raw, atoms); });
+}
+
+io::Result<Namespace> decode_namespace(std::string_view json, AtomPool& atoms) {
+  return raw::on_text("a namespace", json, [&](RawObject& raw) { return decode_namespace(raw, atoms); });
+}
+
+io::Result<Object> decode_object(std::string_view json) {
+  return raw::on_text("an object", json, [](RawObject& raw) { return decode_object(raw); });
+}
+
+io::Result<Identity> decode_identity(std::string_view json) {
+  return raw::on_text("an object", json, [](RawObject& raw) { return decode_identity(raw); });
+}
+
+}  // namespace careen::kube

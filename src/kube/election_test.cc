@@ -1,0 +1,891 @@
+#include "kube/election.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <boost/json.hpp>
+#include <deque>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "io/virtual_time.h"
+
+namespace careen::kube {
+namespace {
+
+namespace json = boost::json;
+using io::hours;
+using io::milliseconds;
+using io::minutes;
+using io::seconds;
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::Ge;
+using testing::HasSubstr;
+using testing::Le;
+
+constexpr const char* kIdentities[] = {"a_1", "b_2", "c_3"};
+
+Response status(int code, std::string reason) {
+  const json::object body{{"kind", "Status"}, {"code", code}, {"reason", reason}, {"message", "refused: " + reason}};
+  return {code, json::serialize(body), std::nullopt};
+}
+
+// The one Lease, as an API server keeps it: versions, conflicts, watches.
+class LeaseServer {
+ public:
+  struct Watcher {
+    explicit Watcher(io::Loop& loop) : arrived(loop) {}
+    io::Signal arrived;
+    std::deque<std::string> lines;
+    bool cut = false;
+  };
+
+  Response handle(const Request& request) {
+    ++count[request.method];
+    if (request.method == "GET") return lease ? ok() : status(404, "NotFound");
+    json::object object = json::parse(request.body).as_object();
+    if (request.method == "POST") {
+      if (lease) return status(409, "AlreadyExists");
+      object["metadata"].as_object()["uid"] = "uid-" + std::to_string(version_);
+      store(std::move(object), "ADDED");
+      return ok();
+    }
+    if (request.method != "PUT") return status(405, "MethodNotAllowed");
+    if (!lease) return status(404, "NotFound");
+    if (object["metadata"].at("resourceVersion") != lease->at("metadata").at("resourceVersion")) {
+      return status(409, "Conflict");
+    }
+    store(std::move(object), "MODIFIED");
+    return ok();
+  }
+  void store(json::object object, std::string_view type) {
+    object["metadata"].as_object()["resourceVersion"] = std::to_string(++version_);
+    const json::object& spec = object["spec"].as_object();
+    if (const auto* holder = spec.if_contains("holderIdentity")) {
+      const std::string name(holder->as_string());
+      if (holders.empty() || holders.back() != name) holders.push_back(name);
+    }
+    lease = std::move(object);
+    announce(type);
+  }
+  void remove() {
+    (*lease)["metadata"].as_object()["resourceVersion"] = std::to_string(++version_);
+    announce("DELETED");
+    lease.reset();
+  }
+  // Somebody else changes the Lease.
+  json::object& spec() { return lease->at("spec").as_object(); }
+  void touch() { store(json::object(*lease), "MODIFIED"); }
+
+  std::string text(std::string_view field) const {
+    const auto* value = lease->at("spec").as_object().if_contains(field);
+    return value ? std::string(value->as_string()) : "";
+  }
+  int64_t number(std::string_view field) const { return lease->at("spec").at(field).as_int64(); }
+
+  std::string line(std::string_view type) const {
+    return json::serialize(json::object{{"type", type}, {"object", *lease}}) + "\n";
+  }
+  std::shared_ptr<Watcher> watch(io::Loop& loop) {
+    ++count["WATCH"];
+    auto watcher = std::make_shared<Watcher>(loop);
+    if (lease) watcher->lines.push_back(line("ADDED"));
+    watchers_.push_back(watcher);
+    return watcher;
+  }
+
+  std::optional<json::object> lease;
+  std::vector<std::string> holders;  // each change of the holder
+  std::map<std::string, int> count;  // requests that arrived
+
+ private:
+  Response ok() { return {200, json::serialize(*lease), std::nullopt}; }
+  void announce(std::string_view type) {
+    std::erase_if(watchers_, [](const auto& w) { return w.expired(); });
+    for (const auto& weak : watchers_) {
+      const auto watcher = weak.lock();
+      if (watcher->cut) continue;
+      watcher->lines.push_back(line(type));
+      watcher->arrived.notify();
+    }
+  }
+  uint64_t version_ = 1000;
+  std::vector<std::weak_ptr<Watcher>> watchers_;
+};
+
+// The way of one replica to the server, with what can go wrong on it.
+class Wire final : public Transport {
+ public:
+  Wire(io::Loop& loop, LeaseServer& server, io::Scope& late) : loop_(loop), server_(server), late_(late) {}
+
+  bool cut = false;                       // nothing arrives, neither there nor here
+  bool lose_answers = false;              // writes take effect, their answers get lost
+  io::Duration late{};                    // writes are given up here and take effect that much later
+  std::optional<Response> refuse;         // instead of an answer to anything but a watch
+  std::optional<Response> refuse_writes;  // the same, for writes alone
+  std::optional<Response> refuse_watch;   // instead of a stream
+  io::Duration latency = milliseconds{2};
+
+  void set_cut(bool value) {
+    cut = value;
+    if (const auto watcher = watcher_.lock(); watcher && cut) watcher->cut = true;
+  }
+
+  io::Task<io::Result<Response>> send(Request request) override {
+    const bool writes = request.method != "GET";
+    if (cut) co_return co_await hang(request.timeout);
+    if (writes && late > io::Duration::zero()) {
+      late_.spawn(deliver(late, request));
+      co_return co_await hang(request.timeout);
+    }
+    co_await io::sleep_for(loop_, latency);
+    if (cut) co_return co_await hang(request.timeout);
+    if (refuse) co_return *refuse;
+    if (writes && refuse_writes) co_return *refuse_writes;
+    Response response = server_.handle(request);
+    if (writes && lose_answers) co_return co_await hang(request.timeout);
+    co_await io::sleep_for(loop_, latency);
+    if (cut) co_return co_await hang(request.timeout);
+    co_return response;
+  }
+
+  io::Task<io::Result<StreamResponse>> open(Request request) override {
+    EXPECT_THAT(request.path, HasSubstr("fieldSelector=metadata.name%3Dlock"));
+    EXPECT_THAT(request.path, HasSubstr("watch=true"));
+    if (cut) {
+      co_await io::sleep_for(loop_, request.timeout);
+      co_return io::fail(io::ErrorKind::timeout, "no answer");
+    }
+    co_await io::sleep_for(loop_, latency);
+    if (refuse_watch) co_return StreamResponse{*refuse_watch, nullptr};
+    auto watcher = server_.watch(loop_);
+    watcher_ = watcher;
+    StreamResponse opened;
+    opened.head.status = 200;
+    opened.stream = std::make_unique<Events>(std::move(watcher));
+    co_return opened;
+  }
+
+ private:
+  class Events final : public Stream {
+   public:
+    explicit Events(std::shared_ptr<LeaseServer::Watcher> w) : watcher_(std::move(w)) {}
+    io::Task<io::Result<bool>> read(std::string& into) override {
+      while (watcher_->lines.empty()) co_await watcher_->arrived.wait();
+      // In two pieces, as a network may bring it.
+      std::string& line = watcher_->lines.front();
+      const size_t half = line.size() > 1 ? line.size() / 2 : 1;
+      into += line.substr(0, half);
+      line.erase(0, half);
+      if (line.empty()) watcher_->lines.pop_front();
+      co_return true;
+    }
+
+   private:
+    std::shared_ptr<LeaseServer::Watcher> watcher_;
+  };
+
+  io::Task<io::Result<Response>> hang(io::Duration timeout) {
+    EXPECT_LE(timeout, seconds{5});
+    co_await io::sleep_for(loop_, timeout);
+    co_return io::fail(io::ErrorKind::timeout, "no answer");
+  }
+  io::Task<void> deliver(io::Duration after, Request request) {
+    co_await io::sleep_for(loop_, after);
+    server_.handle(request);
+  }
+
+  io::Loop& loop_;
+  LeaseServer& server_;
+  io::Scope& late_;
+  std::weak_ptr<LeaseServer::Watcher> watcher_;
+};
+
+struct LogLines final : io::LogSink {
+  bool enabled(io::LogLevel) const override { return true; }
+  void write(io::LogLevel level, std::string_view, std::string_view message, const io::LogFields&) override {
+    if (level == io::LogLevel::error) errors.emplace_back(message);
+  }
+  std::vector<std::string> errors;
+};
+
+struct Replica {
+  Replica(io::Loop& l, LeaseServer& server, io::Scope& late, const std::string& identity, uint64_t seed,
+          ElectionOptions options = {})
+      : loop(l),
+        wire(loop, server, late),
+        random(seed),
+        problems(io::Log(lines, "test")),
+        client(loop, wire, metrics, random),
+        election(loop, client, random, problems, io::Log(), with_names(options, identity)),
+        scope(loop) {
+    election.report_to(metrics);
+    election.on_event([this](std::string message) { events.push_back(std::move(message)); });
+  }
+  static ElectionOptions with_names(ElectionOptions options, const std::string& identity) {
+    options.ns = "kube-system";
+    options.name = "lock";
+    options.identity = identity;
+    return options;
+  }
+  void start() { scope.spawn(election.run()); }
+  // As if the process had been killed.
+  void crash() { scope.cancel(); }
+
+  std::shared_ptr<LogLines> lines = std::make_shared<LogLines>();
+  io::Loop& loop;
+  Wire wire;
+  io::Metrics metrics;
+  io::Random random;
+  io::Problems problems;
+  Client client;
+  Election election;
+  io::Scope scope;
+  std::vector<std::string> events;
+  bool alive = true;
+};
+
+class ElectionTest : public testing::Test {
+ protected:
+  Replica& add(const char* identity, io::Duration skew = {}) {
+    loops.push_back(time.make_loop(skew));
+    replicas.push_back(std::make_unique<Replica>(*loops.back(), server, late, identity, replicas.size() + 1));
+    replicas.back()->start();
+    return *replicas.back();
+  }
+  // Runs with the rule checked at every step: while one may write, or while something it sent may be under way,
+  // nobody else leads.
+  void run(io::Duration span) {
+    run_until([] { return false; }, span);
+  }
+  bool run_until(const std::function<bool()>& done, io::Duration span) {
+    return time.run_until(
+        [&] {
+          check();
+          return done();
+        },
+        span);
+  }
+  void check() {
+    for (const auto& one : replicas) {
+      if (!one->alive) continue;
+      if (const auto window = one->election.write_window()) {
+        busy_until[one.get()] = std::max(busy_until[one.get()], time.now() + *window);
+      }
+      // One that gives the lock back has ended its writes.
+      if (one->election.state() == Election::State::released) busy_until.erase(one.get());
+    }
+    for (const auto& one : replicas) {
+      if (!one->alive || !one->election.leading() || !one->election.write_window()) continue;
+      for (const auto& [other, until] : busy_until) {
+        if (other == one.get()) continue;
+        ASSERT_GE(time.now(), until) << "two may write at once";
+      }
+    }
+  }
+  bool lead(Replica& replica) {
+    return run_until([&] { return replica.election.leading(); }, minutes{2});
+  }
+  io::Duration time_to(const std::function<bool()>& done, io::Duration limit = minutes{5}) {
+    const auto begin = time.now();
+    EXPECT_TRUE(run_until(done, limit));
+    return time.now() - begin;
+  }
+  int leaders() const {
+    return static_cast<int>(std::count_if(replicas.begin(), replicas.end(),
+                                          [](const auto& r) { return r->alive && r->election.leading(); }));
+  }
+
+  io::VirtualTime time;
+  LeaseServer server;
+  std::unique_ptr<io::Loop> server_loop = time.make_loop();
+  io::Scope late{*server_loop};
+  std::vector<std::unique_ptr<io::Loop>> loops;
+  std::vector<std::unique_ptr<Replica>> replicas;
+  std::map<Replica*, io::Steady> busy_until;
+};
+
+io::Task<void> release(Election& election) { co_await election.release(); }
+
+TEST_F(ElectionTest, TheFirstMakesTheLease) {
+  Replica& a = add("a_1");
+  EXPECT_LT(time_to([&] { return a.election.leading(); }), milliseconds{100});
+  EXPECT_EQ(server.text("holderIdentity"), "a_1");
+  EXPECT_EQ(server.number("leaseDurationSeconds"), 15);
+  EXPECT_EQ(server.number("leaseTransitions"), 0);
+  EXPECT_EQ(server.text("acquireTime"), server.text("renewTime"));
+  EXPECT_EQ(server.text("renewTime").size(), std::string("2026-03-01T10:00:00.000000Z").size());
+  EXPECT_EQ(a.election.holder(), "a_1");
+  EXPECT_EQ(a.election.uid(), "uid-1000");
+  EXPECT_TRUE(a.election.leading_gate().is_open());
+  EXPECT_THAT(a.events, ElementsAre("a_1 became leader"));
+  EXPECT_THAT(a.metrics.expose(), HasSubstr("leader_election_master_status{name=\"lock\"} 1"));
+}
+
+TEST_F(ElectionTest, RenewsWithOneWriteEveryFiveSeconds) {
+  Replica& a = add("a_1");
+  ASSERT_TRUE(lead(a));
+  const std::string acquired = server.text("acquireTime");
+  const auto before = server.count;
+  run(minutes{10});
+  EXPECT_EQ(server.count["PUT"] - before.at("PUT"), 120);
+  EXPECT_EQ(server.count["GET"], before.at("GET"));
+  EXPECT_EQ(server.text("acquireTime"), acquired);
+  EXPECT_GT(server.text("renewTime"), acquired);
+  EXPECT_EQ(server.number("leaseTransitions"), 0);
+}
+
+// Followers hear of everything through the watch: as long as it lives they ask for nothing.
+TEST_F(ElectionTest, FollowersSendNothing) {
+  Replica& a = add("a_1");
+  ASSERT_TRUE(lead(a));
+  Replica& b = add("b_2");
+  run(seconds{1});
+  const auto before = server.count;
+  run(minutes{10});
+  EXPECT_EQ(server.count["GET"], before.at("GET"));
+  EXPECT_EQ(server.count["WATCH"], before.at("WATCH"));
+  EXPECT_EQ(b.election.holder(), "a_1");
+  EXPECT_EQ(b.election.state(), Election::State::standby);
+}
+
+TEST_F(ElectionTest, ACrashedLeaderIsReplacedAfterTheLeaseRanOutAndNotBefore) {
+  Replica& a = add("a_1");
+  ASSERT_TRUE(lead(a));
+  Replica& b = add("b_2");
+  Replica& c = add("c_3");
+  run(seconds{33});
+  const int renewals = server.count["PUT"];
+  ASSERT_TRUE(run_until([&] { return server.count["PUT"] > renewals; }, seconds{6}));
+  a.crash();
+  a.alive = false;
+  const auto took = time_to([&] { return b.election.leading() || c.election.leading(); });
+  EXPECT_THAT(took, AllOf(Ge(seconds{15}), Le(milliseconds{15'200})));
+  run(minutes{1});
+  EXPECT_EQ(leaders(), 1);
+  EXPECT_EQ(server.number("leaseTransitions"), 1);
+  EXPECT_EQ(server.holders.size(), 2u);
+}
+
+TEST_F(ElectionTest, AReleasedLockIsTakenWithinASecond) {
+  Replica& a = add("a_1");
+  ASSERT_TRUE(lead(a));
+  Replica& b = add("b_2");
+  Replica& c = add("c_3");
+  run(seconds{7});
+  a.scope.spawn(release(a.election));
+  time.settle();
+  EXPECT_EQ(a.election.state(), Election::State::released);
+  EXPECT_FALSE(a.election.write_window());
+  EXPECT_FALSE(a.election.leading_gate().is_open());
+  const auto took = time_to([&] { return b.election.leading() || c.election.leading(); });
+  EXPECT_LT(took, milliseconds{200});
+  EXPECT_EQ(a.scope.running(), 0) << "run() has returned";
+  EXPECT_THAT(a.events, ElementsAre("a_1 became leader", "a_1 stopped leading"));
+  EXPECT_THAT(a.metrics.expose(), HasSubstr("leader_election_master_status{name=\"lock\"} 0"));
+  run(minutes{1});
+  EXPECT_EQ(leaders(), 1);
+  EXPECT_EQ(server.holders.size(), 3u) << "a, nobody, the new one";
+}
+
+// What client-go writes when it gives a lock back.
+TEST_F(ElectionTest, ReleasingEmptiesTheRecord) {
+  Replica& a = add("a_1");
+  ASSERT_TRUE(lead(a));
+  server.spec()["leaseTransitions"] = 7;
+  server.touch();
+  run(seconds{12});
+  a.scope.spawn(release(a.election));
+  run(seconds{1});
+  EXPECT_EQ(server.text("holderIdentity"), "");
+  EXPECT_EQ(server.number("leaseDurationSeconds"), 1);
+  EXPECT_EQ(server.number("leaseTransitions"), 7);
+  EXPECT_EQ(server.text("acquireTime"), server.text("renewTime"));
+}
+
+// A renewal is under way when the lock is given back: it must not bring the old holder back to life.
+TEST_F(ElectionTest, ReleasingDuringARenewal) {
+  Replica& a = add("a_1");
+  ASSERT_TRUE(lead(a));
+  a.wire.late = milliseconds{300};
+  run(seconds{5});
+  a.wire.late = {};
+  a.scope.spawn(release(a.election));
+  run(seconds{5});
+  EXPECT_EQ(server.text("holderIdentity"), "");
+  EXPECT_EQ(a.scope.running(), 0);
+}
+
+TEST_F(ElectionTest, ReleasingWithoutAServerEndsInTime) {
+  Replica& a = add("a_1");
+  ASSERT_TRUE(lead(a));
+  a.wire.set_cut(true);
+  a.scope.spawn(release(a.election));
+  EXPECT_LE(time_to([&] { return a.scope.running() == 0; }), seconds{11});
+}
+
+TEST_F(ElectionTest, AFollowerThatIsReleasedLeavesTheLockAlone) {
+  Replica& a = add("a_1");
+  ASSERT_TRUE(lead(a));
+  Replica& b = add("b_2");
+  run(seconds{1});
+  b.scope.spawn(release(b.election));
+  run(seconds{1});
+  EXPECT_EQ(b.election.state(), Election::State::released);
+  EXPECT_EQ(b.scope.running(), 0);
+  EXPECT_TRUE(a.election.leading());
+  EXPECT_TRUE(b.events.empty());
+}
+
+TEST_F(ElectionTest, ALeaderCutOffStopsBeforeAnotherBegins) {
+  Replica& a = add("a_1");
+  ASSERT_TRUE(lead(a));
+  Replica& b = add("b_2");
+  run(seconds{8});
+  a.wire.set_cut(true);
+  ASSERT_TRUE(run_until([&] { return !a.election.write_window(); }, minutes{1}));
+  EXPECT_FALSE(b.election.leading());
+  ASSERT_TRUE(run_until([&] { return a.election.state() == Election::State::lost; }, seconds{2}));
+  EXPECT_FALSE(b.election.leading());
+  EXPECT_THAT(a.problems.open(), testing::Contains(testing::Key("leader election")));
+  EXPECT_EQ(a.lines->errors.size(), 1u) << "one message, whatever was tried";
+  ASSERT_TRUE(lead(b));
+  EXPECT_EQ(a.scope.running(), 0) << "run() has returned";
+  EXPECT_THAT(a.events, ElementsAre("a_1 became leader", "a_1 stopped leading"));
+}
+
+// A short cut is ridden out by quick retries.
+TEST_F(ElectionTest, AShortCutCostsNothing) {
+  Replica& a = add("a_1");
+  add("b_2");
+  ASSERT_TRUE(lead(a));
+  run(seconds{4});
+  for (int i = 0; i < 20; ++i) {
+    a.wire.set_cut(true);
+    run(milliseconds{3500});
+    a.wire.set_cut(false);
+    run(milliseconds{7800});
+    ASSERT_TRUE(a.election.leading()) << "after cut " << i;
+    ASSERT_TRUE(a.election.write_window());
+  }
+  EXPECT_TRUE(a.problems.open().empty());
+}
+
+TEST_F(ElectionTest, TheWindowShrinksFromTheMomentOfSending) {
+  Replica& a = add("a_1");
+  ASSERT_TRUE(lead(a));
+  const auto sent = time.now() - 2 * a.wire.latency;
+  EXPECT_EQ(*a.election.write_window(), sent + milliseconds{14'500} - time.now());
+  a.wire.set_cut(true);
+  run(sent + milliseconds{9'999} - time.now());
+  EXPECT_EQ(*a.election.write_window(), milliseconds{4'501});
+  run(milliseconds{1});
+  EXPECT_FALSE(a.election.write_window());
+}
+
+// The answer to a renewal got lost but it took effect: the lease shows it, and it counts from when it was sent.
+TEST_F(ElectionTest, ARenewalWhoseAnswerGotLostCountsFromItsSending) {
+  Replica& a = add("a_1");
+  a.wire.refuse_watch = status(403, "Forbidden");
+  ASSERT_TRUE(lead(a));
+  const auto first = time.now() - 2 * a.wire.latency;
+  a.wire.lose_answers = true;
+  const int before = server.count["PUT"];
+  ASSERT_TRUE(run_until([&] { return server.count["PUT"] > before; }, seconds{6}));
+  const auto second = time.now() - a.wire.latency;
+  EXPECT_EQ(second - first, seconds{5});
+  EXPECT_EQ(*a.election.write_window(), first + milliseconds{14'500} - time.now()) << "not known to have been applied";
+  // The lease is read again; the write after it is refused, so that only what was read can count.
+  a.wire.lose_answers = false;
+  a.wire.refuse_writes = status(503, "ServiceUnavailable");
+  const int reads = server.count["GET"];
+  ASSERT_TRUE(run_until([&] { return server.count["GET"] > reads; }, seconds{5}));
+  run(milliseconds{10});
+  EXPECT_EQ(*a.election.write_window(), second + milliseconds{14'500} - time.now());
+  a.wire.refuse_writes.reset();
+  run(minutes{1});
+  EXPECT_TRUE(a.election.leading());
+}
+
+// The lease names us as its holder, but the renewTime is none of ours: nothing is gained by that.
+TEST_F(ElectionTest, ARenewTimeOfSomebodyElseDoesNotCount) {
+  Replica& a = add("a_1");
+  a.wire.refuse_watch = status(403, "Forbidden");
+  ASSERT_TRUE(lead(a));
+  const auto first = time.now() - 2 * a.wire.latency;
+  a.wire.refuse_writes = status(503, "ServiceUnavailable");
+  run(seconds{6});
+  server.spec()["renewTime"] = "2026-01-01T00:00:00.123456Z";
+  server.touch();
+  run(seconds{2});
+  EXPECT_EQ(*a.election.write_window(), first + milliseconds{14'500} - time.now());
+  ASSERT_TRUE(run_until([&] { return a.election.state() == Election::State::lost; }, seconds{4}));
+}
+
+TEST_F(ElectionTest, LivesWithAnswersThatAreAllLost) {
+  Replica& a = add("a_1");
+  Replica& b = add("b_2");
+  ASSERT_TRUE(lead(a));
+  run(seconds{1});
+  a.wire.lose_answers = true;
+  run(minutes{10});
+  EXPECT_TRUE(a.election.leading());
+  EXPECT_FALSE(b.election.leading());
+}
+
+// Writes arrive after they were given up; each then conflicts or is found later, and never counts for more.
+TEST_F(ElectionTest, LateWritesDoNotMakeTwoLeaders) {
+  Replica& a = add("a_1");
+  Replica& b = add("b_2");
+  ASSERT_TRUE(lead(a));
+  a.wire.late = seconds{4};
+  b.wire.late = seconds{4};
+  run(minutes{5});
+  a.wire.late = {};
+  b.wire.late = {};
+  run(minutes{1});
+  // Each may have lost and ended; what matters is checked at every step.
+  EXPECT_LE(leaders(), 1);
+}
+
+// An acquisition that timed out but took effect is found and used.
+TEST_F(ElectionTest, AnAcquisitionWhoseAnswerGotLostIsAdopted) {
+  Replica& a = add("a_1");
+  a.wire.lose_answers = true;
+  run(seconds{6});
+  EXPECT_FALSE(a.election.leading());
+  EXPECT_FALSE(a.election.write_window());
+  EXPECT_EQ(server.text("holderIdentity"), "a_1");
+  a.wire.lose_answers = false;
+  ASSERT_TRUE(lead(a));
+  EXPECT_EQ(server.number("leaseTransitions"), 0);
+}
+
+TEST_F(ElectionTest, WallClocksDoNotMatter) {
+  Replica& a = add("a_1", hours{1});
+  ASSERT_TRUE(lead(a));
+  Replica& b = add("b_2", -hours{1});
+  add("c_3");
+  run(minutes{2});
+  EXPECT_TRUE(a.election.leading());
+  EXPECT_EQ(server.holders.size(), 1u);
+  a.crash();
+  a.alive = false;
+  const auto took = time_to([&] { return leaders() == 1; });
+  EXPECT_THAT(took, AllOf(Ge(seconds{10}), Le(seconds{16})));
+  (void)b;
+}
+
+// The holder asks for a longer lease than ours: it gets it.
+TEST_F(ElectionTest, ALongerLeaseOfTheHolderIsRespected) {
+  server.store(json::object{{"apiVersion", "coordination.k8s.io/v1"},
+                            {"kind", "Lease"},
+                            {"metadata", {{"name", "lock"}, {"namespace", "kube-system"}}},
+                            {"spec",
+                             {{"holderIdentity", "other"},
+                              {"leaseDurationSeconds", 60},
+                              {"renewTime", "2000-01-01T00:00:00.000000Z"},
+                              {"leaseTransitions", 4}}}},
+               "ADDED");
+  Replica& a = add("a_1");
+  EXPECT_THAT(time_to([&] { return a.election.leading(); }), AllOf(Ge(seconds{60}), Le(seconds{61})));
+  EXPECT_EQ(server.number("leaseTransitions"), 5);
+  EXPECT_EQ(server.number("leaseDurationSeconds"), 15);
+}
+
+// A lease that somebody made without a spec, or with an empty one, is free.
+TEST_F(ElectionTest, ALeaseWithoutASpecIsFree) {
+  server.lease = json::object{{"metadata", {{"name", "lock"}, {"resourceVersion", "7"}}}, {"spec", nullptr}};
+  Replica& a = add("a_1");
+  EXPECT_LT(time_to([&] { return a.election.leading(); }), milliseconds{100});
+  EXPECT_EQ(server.text("holderIdentity"), "a_1");
+}
+
+TEST_F(ElectionTest, WhatOthersWroteIntoTheLeaseStays) {
+  server.store(json::object{{"apiVersion", "coordination.k8s.io/v1"},
+                            {"kind", "Lease"},
+                            {"metadata",
+                             {{"name", "lock"},
+                              {"namespace", "kube-system"},
+                              {"labels", {{"team", "x"}}},
+                              {"annotations", {{"note", "keep me"}}},
+                              {"ownerReferences", json::array{json::object{{"name", "o"}, {"uid", "u"}}}}}},
+                            {"spec", {{"holderIdentity", ""}, {"strategy", "none"}, {"future", {{"deep", 1.5}}}}}},
+               "ADDED");
+  Replica& a = add("a_1");
+  ASSERT_TRUE(lead(a));
+  run(seconds{7});
+  (*server.lease)["metadata"].as_object()["annotations"].as_object()["later"] = "too";
+  server.touch();
+  run(seconds{12});
+  EXPECT_TRUE(a.election.leading());
+  a.scope.spawn(release(a.election));
+  run(seconds{1});
+  const json::object& meta = server.lease->at("metadata").as_object();
+  EXPECT_EQ(meta.at("labels").at("team").as_string(), "x");
+  EXPECT_EQ(meta.at("annotations").at("note").as_string(), "keep me");
+  EXPECT_EQ(meta.at("annotations").at("later").as_string(), "too");
+  EXPECT_EQ(meta.at("ownerReferences").at(0).at("name").as_string(), "o");
+  EXPECT_EQ(server.text("strategy"), "none");
+  EXPECT_EQ(server.spec().at("future").at("deep").as_double(), 1.5);
+}
+
+// Somebody hands the lock to another: the leader hears of it from the watch and stops at once.
+TEST_F(ElectionTest, ALeaderWhoseLockWasTakenStopsAtOnce) {
+  Replica& a = add("a_1");
+  ASSERT_TRUE(lead(a));
+  run(seconds{2});
+  server.spec()["holderIdentity"] = "somebody";
+  server.touch();
+  ASSERT_TRUE(run_until([&] { return !a.election.write_window(); }, milliseconds{1}));
+  EXPECT_LT(time_to([&] { return a.election.state() == Election::State::lost; }), milliseconds{100});
+  EXPECT_EQ(a.election.holder(), "somebody");
+  EXPECT_EQ(server.text("holderIdentity"), "somebody");
+}
+
+// Without a watch the next renewal finds it.
+TEST_F(ElectionTest, AConflictThatShowsAnotherHolderIsALoss) {
+  Replica& a = add("a_1");
+  a.wire.refuse_watch = status(403, "Forbidden");
+  ASSERT_TRUE(lead(a));
+  server.spec()["holderIdentity"] = "somebody";
+  server.touch();
+  EXPECT_LT(time_to([&] { return a.election.state() == Election::State::lost; }), milliseconds{5100});
+  EXPECT_EQ(server.text("holderIdentity"), "somebody");
+}
+
+TEST_F(ElectionTest, ADeletedLeaseIsMadeAgainByItsHolder) {
+  Replica& a = add("a_1");
+  ASSERT_TRUE(lead(a));
+  Replica& b = add("b_2");
+  run(seconds{7});
+  server.remove();
+  run(seconds{1});
+  ASSERT_TRUE(server.lease);
+  EXPECT_EQ(server.text("holderIdentity"), "a_1");
+  EXPECT_TRUE(a.election.leading());
+  EXPECT_TRUE(a.election.write_window());
+  EXPECT_FALSE(b.election.leading());
+  run(minutes{1});
+  EXPECT_TRUE(a.election.leading());
+}
+
+// Nobody makes it again: the followers still wait until its last holder must have stopped.
+TEST_F(ElectionTest, ADeletedLeaseProtectsItsHolderUntilItWouldHaveRunOut) {
+  Replica& a = add("a_1");
+  ASSERT_TRUE(lead(a));
+  Replica& b = add("b_2");
+  run(seconds{4});
+  a.wire.set_cut(true);
+  server.remove();
+  ASSERT_TRUE(lead(b));
+  EXPECT_EQ(a.election.state(), Election::State::lost);
+  EXPECT_EQ(server.text("holderIdentity"), "b_2");
+}
+
+TEST_F(ElectionTest, MissingRightsAreOneProblemThatEnds) {
+  loops.push_back(time.make_loop());
+  replicas.push_back(std::make_unique<Replica>(*loops.back(), server, late, "a_1", 1));
+  Replica& a = *replicas.back();
+  a.wire.refuse = status(403, "Forbidden");
+  a.start();
+  run(minutes{5});
+  ASSERT_EQ(a.problems.open().size(), 1u);
+  EXPECT_THAT(a.problems.open().at("leader election"),
+              AllOf(HasSubstr("kube-system/lock"), HasSubstr("refused: Forbidden")));
+  EXPECT_EQ(a.lines->errors.size(), 1u);
+  a.wire.refuse.reset();
+  EXPECT_LT(time_to([&] { return a.election.leading(); }), seconds{7});
+  EXPECT_TRUE(a.problems.open().empty());
+}
+
+// Reading is allowed and writing is not: still one message, not one for each turn.
+TEST_F(ElectionTest, RightsToReadAloneAreOneProblem) {
+  Replica& a = add("a_1");
+  a.wire.refuse_writes = status(403, "Forbidden");
+  run(minutes{5});
+  EXPECT_EQ(a.lines->errors.size(), 1u);
+  EXPECT_EQ(a.problems.open().size(), 1u);
+}
+
+// A follower that could not reach the server for a while has nothing to say when it is back.
+TEST_F(ElectionTest, AFollowersProblemEndsWithTheCut) {
+  Replica& a = add("a_1");
+  ASSERT_TRUE(lead(a));
+  Replica& b = add("b_2");
+  run(seconds{1});
+  b.wire.set_cut(true);
+  run(minutes{2});
+  EXPECT_EQ(b.problems.open().size(), 1u);
+  b.wire.set_cut(false);
+  run(minutes{1});
+  EXPECT_TRUE(b.problems.open().empty());
+  EXPECT_TRUE(a.election.leading());
+}
+
+TEST_F(ElectionTest, WithoutAWatchTheLeaseIsReadEveryFewSeconds) {
+  Replica& a = add("a_1");
+  ASSERT_TRUE(lead(a));
+  Replica& b = add("b_2");
+  b.wire.refuse_watch = status(403, "Forbidden");
+  run(seconds{10});
+  const int before = server.count["GET"];
+  run(minutes{1});
+  EXPECT_THAT(server.count["GET"] - before, AllOf(Ge(9), Le(12)));
+  a.scope.spawn(release(a.election));
+  EXPECT_LT(time_to([&] { return b.election.leading(); }), seconds{7});
+}
+
+// A watch that went silent without ending is replaced, so that the next hand-over is quick again.
+TEST_F(ElectionTest, ASilentWatchIsOpenedAgain) {
+  Replica& a = add("a_1");
+  ASSERT_TRUE(lead(a));
+  Replica& b = add("b_2");
+  run(seconds{2});
+  const int before = server.count["WATCH"];
+  b.wire.set_cut(true);
+  run(milliseconds{10});
+  b.wire.set_cut(false);  // the stream stays dead, as after a lost connection
+  run(seconds{40});
+  EXPECT_EQ(server.count["WATCH"], before + 1);
+  EXPECT_FALSE(b.election.leading());
+  a.scope.spawn(release(a.election));
+  EXPECT_LT(time_to([&] { return b.election.leading(); }), milliseconds{200});
+}
+
+// A simulated process that can be suspended: its clock goes on, its code does not.
+class SuspendableLoop final : public io::Loop {
+ public:
+  io::Steady now() const override { return time; }
+  io::Wall wall_now() const override { return io::Wall{hours{24 * 365 * 56}} + time.time_since_epoch(); }
+  void run_for(io::Duration span) {
+    const auto end = time + span;
+    for (;;) {
+      while (run_one()) {
+      }
+      const auto next = next_timer();
+      if (!next || *next > end) break;
+      time = std::max(time, *next);
+      collect_due();
+    }
+    time = end;
+  }
+  io::Steady time{};
+};
+
+TEST(ElectionSuspendTest, NothingIsSentAfterWakingUpLate) {
+  SuspendableLoop loop;
+  LeaseServer server;
+  io::Scope late(loop);
+  Replica a(loop, server, late, "a_1", 1);
+  a.start();
+  loop.run_for(seconds{12});
+  ASSERT_TRUE(a.election.leading());
+  ASSERT_TRUE(a.election.write_window());
+  const int writes = server.count["PUT"];
+  loop.time += hours{1};
+  EXPECT_FALSE(a.election.write_window()) << "before any of our code ran";
+  loop.collect_due();
+  loop.run_for(seconds{1});
+  EXPECT_EQ(a.election.state(), Election::State::lost);
+  EXPECT_EQ(server.count["PUT"], writes);
+}
+
+TEST(ElectionSuspendTest, AShortSuspendIsSurvived) {
+  SuspendableLoop loop;
+  LeaseServer server;
+  io::Scope late(loop);
+  Replica a(loop, server, late, "a_1", 1);
+  a.start();
+  loop.run_for(seconds{12});
+  loop.time += seconds{6};
+  loop.collect_due();
+  loop.run_for(seconds{1});
+  EXPECT_TRUE(a.election.leading());
+  EXPECT_TRUE(a.election.write_window());
+}
+
+// Cuts, lost and late answers, crashes, restarts, releases, edits: whatever happens, the rule checked at every step
+// holds, and when it is over somebody leads.
+TEST(ElectionChaosTest, NeverTwoAtOnce) {
+  struct Chaos : ElectionTest {
+    void TestBody() override {}
+    using ElectionTest::add;
+    using ElectionTest::leaders;
+    using ElectionTest::loops;
+    using ElectionTest::replicas;
+    using ElectionTest::run;
+    using ElectionTest::run_until;
+    using ElectionTest::server;
+    using ElectionTest::time;
+  };
+  int takeovers = 0;
+  for (uint64_t seed = 1; seed <= 30; ++seed) {
+    SCOPED_TRACE(testing::Message() << "seed " << seed);
+    Chaos chaos;
+    io::Random random(seed);
+    chaos.time.run_for(milliseconds{random.next() % 1000});
+    std::vector<std::string> names;
+    const auto newcomer = [&] {
+      names.push_back("r" + std::to_string(names.size()) + "_x");
+      chaos.add(names.back().c_str(), seconds{static_cast<int64_t>(random.next() % 7200) - 3600});
+    };
+    for (int i = 0; i < 3; ++i) newcomer();
+    for (int step = 0; step < 60; ++step) {
+      chaos.run(milliseconds{random.next() % 9000});
+      if (HasFatalFailure()) return;
+      Replica& one = *chaos.replicas[random.next() % chaos.replicas.size()];
+      switch (random.next() % 10) {
+        case 0:
+        case 1:
+          one.wire.set_cut(!one.wire.cut);
+          break;
+        case 2:
+          one.wire.lose_answers = !one.wire.lose_answers;
+          break;
+        case 3:
+          one.wire.late = one.wire.late > io::Duration::zero() ? io::Duration::zero()
+                                                               : io::Duration{milliseconds{random.next() % 12'000}};
+          break;
+        case 4:
+          one.wire.latency = milliseconds{random.next() % 800};
+          break;
+        case 5:
+          if (random.next() % 2 == 0) {
+            one.crash();
+            one.alive = false;
+          }
+          break;
+        case 6:
+          if (one.alive && random.next() % 2 == 0) one.scope.spawn(release(one.election));
+          break;
+        case 7:
+          if (chaos.server.lease) chaos.server.touch();
+          break;
+        default:
+          break;
+      }
+      const auto useful = std::count_if(chaos.replicas.begin(), chaos.replicas.end(), [](const auto& r) {
+        return r->alive && (r->election.state() == Election::State::standby || r->election.leading());
+      });
+      if (useful < 2) newcomer();
+    }
+    for (const auto& r : chaos.replicas) {
+      r->wire.set_cut(false);
+      r->wire.lose_answers = false;
+      r->wire.late = {};
+      r->wire.latency = milliseconds{2};
+    }
+    newcomer();
+    EXPECT_TRUE(chaos.run_until([&] { return chaos.leaders() == 1; }, minutes{2}));
+    takeovers += static_cast<int>(chaos.server.holders.size());
+  }
+  EXPECT_GT(takeovers, 100) << "the test is of no use if nothing happens";
+}
+
+}  // namespace
+}  // namespace careen::kube

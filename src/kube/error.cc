@@ -1,0 +1,102 @@
+#include "kube/error.h"
+
+#include <algorithm>
+#include <boost/json.hpp>
+#include <string_view>
+
+namespace careen::kube {
+
+namespace json = boost::json;
+
+namespace {
+
+// How much of an answer that is no Status goes into the message.
+constexpr size_t kShownText = 200;
+
+// The only words the API server has for a JSON patch that cannot be applied to the object as it is.
+constexpr std::string_view kPatchDoesNotFit = "the server rejected our request due to an error in our request";
+
+std::string shortened(std::string_view text) {
+  std::string shown;
+  for (const char c : text) {
+    if (shown.size() >= kShownText) {
+      // Not in the middle of a UTF-8 character.
+      while (!shown.empty() && (static_cast<unsigned char>(shown.back()) & 0xC0) == 0x80) shown.pop_back();
+      if (!shown.empty() && static_cast<unsigned char>(shown.back()) >= 0xC0) shown.pop_back();
+      return shown + "…";
+    }
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte < 0x20 || byte == 0x7F) {
+      if (!shown.empty() && shown.back() != ' ') shown += ' ';
+    } else {
+      shown += c;
+    }
+  }
+  while (!shown.empty() && shown.back() == ' ') shown.pop_back();
+  return shown;
+}
+
+std::string text_of(const json::object& object, std::string_view key) {
+  const auto* value = object.if_contains(key);
+  return value && value->is_string() ? std::string(value->get_string()) : std::string();
+}
+
+std::optional<io::Duration> asked_delay(const json::object& status) {
+  const auto* details = status.if_contains("details");
+  const auto* seconds =
+      details && details->is_object() ? details->get_object().if_contains("retryAfterSeconds") : nullptr;
+  if (!seconds || !seconds->is_int64() || seconds->get_int64() <= 0) return std::nullopt;
+  return io::seconds{std::min<int64_t>(seconds->get_int64(), 24 * 3600)};
+}
+
+}  // namespace
+
+bool ApiError::conflict() const {
+  if (code == 409) return reason != "AlreadyExists";
+  if (code != 422) return false;
+  // A validation failure names the kind and its causes instead.
+  return message == kPatchDoesNotFit || message.find("test failed") != std::string::npos;
+}
+
+bool ApiError::blocked_by_budget() const {
+  return code == 429 && body.find("\"DisruptionBudget\"") != std::string::npos;
+}
+
+bool ApiError::ambiguous() const {
+  if (maybe_applied) return true;
+  if (network) {
+    return *network == io::ErrorKind::timeout || *network == io::ErrorKind::closed ||
+           *network == io::ErrorKind::protocol;
+  }
+  // A proxy that lost its server, a server that lost its storage: either may have passed the write on before.
+  return code == 500 || code == 502 || code == 504;
+}
+
+ApiError to_api_error(int status, std::string body, std::optional<io::Duration> retry_after) {
+  ApiError error;
+  error.code = status;
+  error.retry_after = retry_after;
+  json::error_code failed;
+  const json::value parsed = json::parse(body, failed);
+  if (!failed && parsed.is_object() && text_of(parsed.get_object(), "kind") == "Status") {
+    const json::object& object = parsed.get_object();
+    error.reason = text_of(object, "reason");
+    error.message = text_of(object, "message");
+    if (!error.retry_after) error.retry_after = asked_delay(object);
+  }
+  if (error.message.empty()) {
+    const std::string text = shortened(body);
+    error.message = "the server answered " + std::to_string(status) + (text.empty() ? "" : ": " + text);
+  }
+  error.body = std::move(body);
+  return error;
+}
+
+ApiError to_api_error(const io::Error& failure) {
+  ApiError error;
+  error.message = failure.message;
+  error.network = failure.kind;
+  return error;
+}
+
+}  // namespace careen::kube

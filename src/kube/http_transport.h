@@ -1,0 +1,54 @@
+// Transport over HTTP with a cluster's credentials. Each has a connection pool of its own; several share one
+// Authenticator.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "io/http.h"
+#include "io/log.h"
+#include "io/loop.h"
+#include "kube/authenticator.h"
+#include "kube/transport.h"
+
+namespace careen::io {
+class RealLoop;
+}
+
+namespace careen::kube {
+
+class HttpTransport final : public Transport {
+ public:
+  using MakeClient = std::function<std::unique_ptr<io::HttpClient>(io::HttpClientOptions)>;
+
+  // Of the options, TLS and proxy come from the cluster.
+  HttpTransport(io::Loop& loop, std::shared_ptr<Authenticator> authenticator, MakeClient make_client,
+                io::HttpClientOptions options = {});
+
+  io::Task<io::Result<Response>> send(Request request) override;
+  io::Task<io::Result<StreamResponse>> open(Request request) override;
+  std::string_view host() const override { return host_; }
+
+ private:
+  // Requests in flight keep the client they began with.
+  std::shared_ptr<io::HttpClient> client_for(const Credentials& credentials);
+  io::HttpRequest prepare(const Request& request, const Credentials& credentials, io::Duration left) const;
+
+  io::Loop& loop_;
+  std::shared_ptr<Authenticator> authenticator_;
+  MakeClient make_client_;
+  io::HttpClientOptions options_;
+  std::string host_;
+  std::shared_ptr<const io::TlsOptions> tls_;
+  std::shared_ptr<io::HttpClient> client_;
+};
+
+// As a real process uses them.
+std::shared_ptr<Authenticator> make_authenticator(io::RealLoop& loop, io::Files& files, Cluster cluster,
+                                                  io::Log log = {});
+std::unique_ptr<HttpTransport> make_http_transport(io::RealLoop& loop, std::shared_ptr<Authenticator> authenticator,
+                                                   io::HttpClientOptions options = {});
+
+}  // namespace careen::kube

@@ -1,0 +1,109 @@
+// The cache of pods, made for hundreds of thousands of them: some 150 bytes each, names, owners and labels included.
+// It keeps the rules of Store (see cache.h) about versions, own writes and relists, and finds pods by name and by
+// node.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "io/result.h"
+#include "io/time.h"
+#include "kube/atoms.h"
+
+namespace careen::kube {
+
+class RawObject;
+
+enum class PodPhase : uint8_t { unknown, pending, running, succeeded, failed };
+
+struct PodFlags {
+  bool mirror : 1 = false;         // a static pod's shadow: deleting it does nothing
+  bool local_storage : 1 = false;  // has an emptyDir
+  bool ready : 1 = false;
+  bool finalizers : 1 = false;
+  friend bool operator==(const PodFlags&, const PodFlags&) = default;
+};
+
+// What is known of a pod, as views into somebody else's text; see PodStore::put.
+struct PodFacts {
+  std::string_view ns, name, uid;
+  uint64_t version = 0;
+  std::string_view node;                                              // empty until it is scheduled
+  std::string_view owner_kind, owner_name;                            // of its controller; empty when it has none
+  std::vector<std::pair<std::string_view, std::string_view>> labels;  // in any order
+  std::optional<io::Wall> deletion;  // deletionTimestamp, in whole seconds: it is gone by then, or its node is dead
+  int32_t priority = 0;
+  PodPhase phase = PodPhase::unknown;
+  PodFlags flags;
+};
+
+// Reads a pod. The facts live until the next object is asked for.
+io::Result<bool> decode_pod(RawObject& raw, PodFacts& facts);
+
+// A pod as the store shows it. The views live until the store changes.
+struct Pod {
+  std::string_view ns;
+  std::string name;
+  std::string uid;
+  uint64_t version = 0;
+  std::string_view node;
+  std::string_view owner_kind, owner_name;
+  std::string_view label_set;  // see label()
+  std::optional<io::Wall> deletion;
+  int32_t priority = 0;
+  PodPhase phase = PodPhase::unknown;
+  PodFlags flags;
+
+  std::optional<std::string_view> label(std::string_view key) const;
+  // visit(key, value), sorted by key.
+  void for_each_label(const std::function<void(std::string_view, std::string_view)>& visit) const;
+  bool terminating() const { return deletion.has_value(); }
+  bool finished() const { return phase == PodPhase::succeeded || phase == PodPhase::failed; }
+};
+
+class PodStore {
+ public:
+  explicit PodStore(AtomPool& atoms);
+  ~PodStore();
+  PodStore(const PodStore&) = delete;
+  PodStore& operator=(const PodStore&) = delete;
+
+  // As Store's: null before for a new pod, null after for one that is gone; must not change the store.
+  using Listener = std::function<void(const Pod* before, const Pod* after)>;
+  void subscribe(Listener listener);
+
+  std::optional<Pod> find(std::string_view ns, std::string_view name) const;
+  size_t size() const;
+  size_t count_on(std::string_view node) const;
+  void for_each(const std::function<void(const Pod&)>& visit) const;
+  void for_each_on(std::string_view node, const std::function<void(const Pod&)>& visit) const;
+  uint64_t newest_version() const;
+  uint64_t position() const;
+
+  // Takes the pod if it is newer than what is known of that name.
+  bool put(const PodFacts& facts);
+  // The same from JSON text, such as the answer to a write.
+  io::Result<bool> put_json(std::string_view json);
+  void remove(std::string_view ns, std::string_view name, uint64_t version);
+  void progress(uint64_t version);
+
+  void begin_list();
+  void stage(const PodFacts& facts);
+  void end_list(uint64_t list_version);
+  void drop_list();
+
+  // Bytes of records and indexes; the interned texts are the pool's.
+  size_t bytes() const;
+
+ private:
+  struct Parts;
+  std::unique_ptr<Parts> parts_;
+};
+
+}  // namespace careen::kube

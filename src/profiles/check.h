@@ -1,0 +1,23 @@
+// A check plugin: a configured question about one node, asked without side effects.
+#pragma once
+
+#include <string_view>
+
+namespace careen::profiles {
+
+struct CheckContext;
+struct CheckResult;
+
+class Check {
+ public:
+  Check() = default;
+  Check(const Check&) = delete;
+  Check& operator=(const Check&) = delete;
+  virtual ~Check() = default;
+
+  // The plugin's name in the configuration file, such as hasLabel.
+  virtual std::string_view type() const = 0;
+  virtual CheckResult run(const CheckContext& context) const = 0;
+};
+
+}  // namespace careen::profiles

@@ -1,0 +1,81 @@
+// The configuration of the maintenance profiles: intervals, plugin instances, and per profile and state what to run
+// and where to go. Loading checks everything there is to check and reports all errors with line and column; the
+// result refers to instances by index and needs no lookup by name.
+#pragma once
+
+#include <array>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <tl/expected.hpp>
+#include <vector>
+
+#include "io/time.h"
+#include "profiles/config_error.h"
+#include "profiles/expression.h"
+#include "profiles/plugin.h"
+#include "profiles/schedule.h"
+#include "profiles/state.h"
+
+namespace careen::profiles {
+
+struct CheckInstance {
+  std::string name;
+  std::unique_ptr<const Check> check;  // never null
+};
+
+struct NotifyInstance {
+  std::string name;
+  std::unique_ptr<const Notify> notify;  // never null
+  Schedule schedule;
+};
+
+struct TriggerInstance {
+  std::string name;
+  std::unique_ptr<const Trigger> trigger;  // never null
+};
+
+struct Transition {
+  CheckExpression check;
+  State next = State::operational;
+  std::vector<int> trigger;  // indexes into Config::triggers, in order of execution
+};
+
+struct StateChains {
+  std::vector<int> enter;   // indexes into Config::triggers
+  std::vector<int> notify;  // indexes into Config::notifies
+  std::vector<Transition> transitions;
+};
+
+struct Profile {
+  std::string name;
+  std::array<StateChains, 3> states;
+
+  const StateChains& at(State state) const { return states[index_of(state)]; }
+};
+
+struct Config {
+  io::Duration requeue{0};  // negative: no timed requeue, only events
+  std::vector<CheckInstance> checks;
+  std::vector<NotifyInstance> notifies;
+  std::vector<TriggerInstance> triggers;
+  std::map<std::string, Profile, std::less<>> profiles;  // `default` is always there
+  std::vector<std::string> dashboard_label_filter;
+  // Accepted, but likely not what was meant; in order of the file.
+  std::vector<ConfigError> warnings;
+
+  const Profile* find_profile(std::string_view name) const;
+};
+
+// Value of an environment variable; nullopt when it is not set.
+using Environment = std::function<std::optional<std::string>(std::string_view name)>;
+
+// Reads the text of a configuration file. `filename` only appears in messages. Errors come in order of the file.
+tl::expected<Config, std::vector<ConfigError>> load_config(std::string_view text, std::string_view filename,
+                                                           const PluginRegistry& registry,
+                                                           const Environment& environment);
+
+}  // namespace careen::profiles

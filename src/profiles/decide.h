@@ -1,0 +1,68 @@
+// decide(): what should happen to one node, given the world and the time, and why. A pure function: no I/O, no clock,
+// no randomness. Whoever calls it reserves the admission before the next decision is made.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "budget/ledger.h"
+#include "io/time.h"
+#include "kube/cache.h"
+#include "kube/node.h"
+#include "profiles/config.h"
+#include "profiles/occupancy.h"
+#include "profiles/why.h"
+
+namespace careen::profiles {
+
+struct World {
+  const kube::Store<kube::Node>& nodes;
+  const Config& config;
+  const Occupancy& occupancy;
+};
+
+struct Moved {
+  std::string profile;
+  State from = State::operational;
+  State to = State::operational;
+};
+
+struct Failure {
+  std::string profile;
+  std::string what;    // as the event says it: At least one check plugin failed
+  std::string detail;  // which and why
+  std::string stays;   // the state
+};
+
+// A budget without a free place, and since when this node wants one.
+struct BudgetWait {
+  BudgetKey key;
+  io::Wall since{};
+  std::optional<io::Wall> free_at;
+};
+
+struct Decision {
+  bool gone = false;       // no such node
+  std::string unreadable;  // not empty: what is wrong with the data annotation; nothing else is decided
+  std::string uid;
+  uint64_t version = 0;  // of the node that was looked at
+  // effects
+  std::optional<std::string> patch;            // merge patch of the node, with that version as precondition
+  std::string data;                            // the data annotation as the patch leaves it
+  std::optional<budget::Admission> admission;  // to be reserved now and recorded before the patch is sent
+  std::vector<Moved> moved;                    // by the patch
+  std::vector<Failure> failures;
+  // what could change the decision, besides the node itself
+  std::optional<io::Wall> wake;
+  std::vector<BudgetWait> waits;  // for a place to become free
+  std::vector<Scope> rises;       // for a place to be taken
+  Why why;
+
+  bool failing() const { return !failures.empty(); }
+};
+
+Decision decide(const World& world, std::string_view node, io::Wall now);
+
+}  // namespace careen::profiles

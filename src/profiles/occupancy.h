@@ -1,0 +1,88 @@
+// Occupancy: which nodes count as being in maintenance, for any scope a limit can have. A node counts from the moment
+// it is admitted (its entry in the ledger) until it has left the state. Counts are kept up to date as nodes change,
+// so that asking costs nothing per node.
+#pragma once
+
+#include <compare>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "budget/ledger.h"
+#include "kube/cache.h"
+#include "kube/node.h"
+#include "profiles/config.h"
+
+namespace careen::profiles {
+
+// Which nodes a limit looks at. Empty: all of them.
+struct Scope {
+  std::string profile;                                      // the profile label names it
+  std::vector<std::pair<std::string, std::string>> labels;  // all equal
+
+  auto operator<=>(const Scope&) const = default;
+  // "all nodes in the cluster" or "nodes matching the k=v,k2=v2 label selector".
+  std::string text() const;
+};
+
+class Occupancy {
+ public:
+  struct Member {
+    bool in_state = false;  // the node itself says so; otherwise only admitted
+    // The latest transition per profile of the node, for limits that forget old maintenances; nullopt when the
+    // node's data cannot be read.
+    std::optional<std::map<std::string, io::Wall, std::less<>>> transitions;
+  };
+  using Members = std::map<std::string, Member, std::less<>>;  // by node name
+
+  Occupancy(const kube::Store<kube::Node>& nodes, const budget::Ledger& ledger) : nodes_(nodes), ledger_(ledger) {}
+
+  // The scopes whose members have changed.
+  struct Changes {
+    std::vector<Scope> left;
+    std::vector<Scope> joined;
+  };
+  // Looks at one node again, after it, its admission or the configuration changed.
+  Changes update(std::string_view node, const Config& config);
+  void rebuild(const Config& config);
+
+  // Nodes that count in the scope. Built on first use.
+  const Members& members(const Scope& scope) const;
+  bool contains(std::string_view node) const { return all_.contains(node); }
+
+ private:
+  bool matches(const Scope& scope, std::string_view node) const;
+  const kube::Store<kube::Node>& nodes_;
+  const budget::Ledger& ledger_;
+  Members all_;
+  mutable std::map<Scope, Members> scopes_;
+};
+
+// A limited number of places, shared by all nodes that ask with the same scope and maximum.
+struct BudgetKey {
+  Scope scope;
+  int64_t max = 0;
+  io::Duration skip_after{};  // not zero: maintenances older than this do not count any more
+  auto operator<=>(const BudgetKey&) const = default;
+};
+
+struct BudgetUse {
+  std::vector<std::string> nodes;  // that count
+  std::string error;               // not empty: it cannot be said, and why
+  // When all places are taken: without any change, one becomes free at this time.
+  std::optional<io::Wall> free_at;
+  int64_t used() const { return static_cast<int64_t>(nodes.size()); }
+};
+
+// A place that is merely kept for `asking` does not count against it.
+BudgetUse measure(const Occupancy& occupancy, const BudgetKey& key, io::Wall now, std::string_view asking = {});
+
+// The names in a node's profile label, in order and once each; the default profile when there is none.
+std::vector<std::string> profiles_of(std::optional<std::string_view> label);
+
+}  // namespace careen::profiles

@@ -1,0 +1,25 @@
+// Why: the tree of reasons behind a decision. Logs, events, explanations and plans print this one tree.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace careen::profiles {
+
+struct Why {
+  enum class Verdict { yes, no, error, note };
+  Verdict verdict = Verdict::note;
+  std::string text;
+  std::vector<Why> children;
+
+  Why& add(Verdict child_verdict, std::string child_text) {
+    children.push_back({child_verdict, std::move(child_text), {}});
+    return children.back();
+  }
+};
+
+// One line a reason, indented by depth: "+ yes", "- no", "! error", "  note".
+std::string to_text(const Why& why);
+
+}  // namespace careen::profiles
