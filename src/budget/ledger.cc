@@ -82,6 +82,7 @@ Ledger::Ledger(io::Loop& loop, kube::Client& client, io::Problems& problems, io:
       options_(std::move(options)),
       in_memory_(!options_),
       wake_(loop),
+      inherited_(loop),
       changed_(loop),
       fenced_gate_(loop),
       tidy_(loop, [this] { wake_.notify(); }) {}
@@ -91,7 +92,8 @@ void Ledger::reserve(Admission admission) {
   Entry& entry = entries_[uid];
   entry.admission = std::move(admission);
   entry.inherited = false;
-  entry.recorded = stored_.contains(uid) && (!sending_ || sending_->contains(uid));
+  // A write without it that is still on its way would take it out of the object again.
+  entry.recorded = stored_.contains(uid) && !in_doubt_;
   if (!entry.recorded) wake_.notify();
 }
 
@@ -143,6 +145,9 @@ std::string Ledger::body(const LedgerRecord& record, bool whole) const {
 void Ledger::settle(uint64_t write, const std::map<std::string, Admission>& content) {
   write_ = write;
   stored_ = content;
+  // Whatever else is on its way was computed from an older version.
+  in_doubt_ = false;
+  owned_ = true;
   for (auto& [uid, entry] : entries_) entry.recorded = stored_.contains(uid);
   if (in_memory_) log_.info("the budget ledger is written again");
   in_memory_ = false;
@@ -163,6 +168,7 @@ void Ledger::go_on_in_memory(const kube::ApiError& error) {
                   fmt::format("the budget ledger (Lease {}/{}) cannot be written: {}; limits are exact within "
                               "this process, but a leader that takes over may admit beyond them",
                               options_->ns, options_->name, error.message));
+  tidy_.set(loop_.now() + kRetryInMemory);
   broadcast();
 }
 
@@ -172,6 +178,11 @@ void Ledger::report_unreachable(const kube::ApiError& error) {
                   fmt::format("the budget ledger (Lease {}/{}) cannot be reached: {}; nothing new is admitted "
                               "until it can be",
                               options_->ns, options_->name, error.message));
+}
+
+// Writes carry the version they were computed from, so another writer can only have come after us.
+bool Ledger::is_foreign(const LedgerRecord& record) const {
+  return record.writer != options_->identity || record.epoch != epoch_;
 }
 
 void Ledger::fence(const LedgerRecord& theirs) {
@@ -191,6 +202,7 @@ Task<Ledger::Outcome> Ledger::read_back(uint64_t attempted) {
       go_on_in_memory(answer.error());
       co_return Outcome::in_memory;
     }
+    report_unreachable(answer.error());
     co_return Outcome::again;
   }
   const auto lease = read_lease(*answer);
@@ -205,8 +217,7 @@ Task<Ledger::Outcome> Ledger::read_back(uint64_t attempted) {
     for (auto& [uid, entry] : entries_) entry.recorded = false;
     co_return Outcome::again;
   }
-  // Writes carry the version they were computed from, so another writer can only have come after us.
-  if (record->writer != options_->identity) {
+  if (is_foreign(*record)) {
     fence(*record);
     co_return Outcome::fenced;
   }
@@ -224,6 +235,7 @@ Task<Ledger::Outcome> Ledger::read_back(uint64_t attempted) {
 Task<Ledger::Outcome> Ledger::recreate() {
   version_.clear();
   const LedgerRecord record = snapshot();
+  in_doubt_ = true;
   const auto answer = co_await client_.create(kube::resources::leases, options_->ns, body(record, true));
   if (answer) {
     accept(*answer, record);
@@ -233,6 +245,7 @@ Task<Ledger::Outcome> Ledger::recreate() {
     go_on_in_memory(answer.error());
     co_return Outcome::in_memory;
   }
+  if (!answer.error().already_exists()) report_unreachable(answer.error());
   co_return Outcome::again;
 }
 
@@ -240,10 +253,9 @@ Task<Ledger::Outcome> Ledger::write_once() {
   last_write_ = loop_.now();
   const LedgerRecord record = snapshot();
   if (version_.empty()) co_return co_await read_back(record.write);
-  sending_ = record.admitted;
+  in_doubt_ = true;
   const auto answer = co_await client_.patch(kube::resources::leases, options_->ns, options_->name,
                                              kube::PatchType::merge, body(record, false));
-  sending_.reset();
   if (answer) {
     accept(*answer, record);
     co_return Outcome::written;
@@ -261,13 +273,14 @@ Task<Ledger::Outcome> Ledger::write_once() {
   co_return Outcome::again;
 }
 
-// Reads what is stored, makes it ours and writes it under a new epoch.
+// Reads what is stored, makes it ours and writes it under a new epoch; under the same one if it has been ours all
+// along and only the rights on it were missing for a while.
 Task<Ledger::Outcome> Ledger::adopt() {
   const auto answer = co_await client_.get(kube::resources::leases, options_->ns, options_->name);
   last_write_ = loop_.now();
   if (!answer) {
     if (answer.error().not_found()) {
-      ++epoch_;
+      if (!owned_) ++epoch_;
       co_return co_await recreate();
     }
     if (answer.error().forbidden()) {
@@ -280,18 +293,22 @@ Task<Ledger::Outcome> Ledger::adopt() {
   const auto lease = read_lease(*answer);
   if (!lease) co_return Outcome::again;
   version_ = lease->version;
-  LedgerRecord found;
   if (lease->record) {
-    auto record = LedgerRecord::parse(*lease->record);
-    if (record) {
-      found = std::move(*record);
-    } else {
-      log_.warn("the budget ledger is damaged; it is written anew from the nodes", "cause", record.error());
+    const auto found = LedgerRecord::parse(*lease->record);
+    if (!found) {
+      log_.warn("the budget ledger is damaged; it is written anew from the nodes", "cause", found.error());
+    } else if (!owned_) {
+      for (const auto& [uid, admission] : found->admitted) entries_.try_emplace(uid, Entry{admission, false, true});
+      epoch_ = std::max(epoch_, found->epoch);
+      inherited_.notify();
+    } else if (is_foreign(*found)) {
+      fence(*found);
+      co_return Outcome::fenced;
     }
   }
-  for (const auto& [uid, admission] : found.admitted) entries_.try_emplace(uid, Entry{admission, false, true});
-  epoch_ = std::max(epoch_, found.epoch) + 1;
+  if (!owned_) ++epoch_;
   const LedgerRecord record = snapshot();
+  in_doubt_ = true;
   const auto written = co_await client_.patch(kube::resources::leases, options_->ns, options_->name,
                                               kube::PatchType::merge, body(record, false));
   if (written) {
@@ -319,7 +336,7 @@ Task<void> Ledger::run() {
     const io::Steady earliest = last_write_ + (in_memory_ ? kRetryInMemory : options_->spacing);
     if (loop_.now() < earliest) co_await io::sleep_until(loop_, earliest);
     const bool untidy = stored_.size() > entries_.size();
-    if (!dirty() && !untidy) continue;
+    if (!dirty() && !untidy && !in_memory_) continue;
     tidy_.cancel();
     const Outcome outcome = in_memory_ ? co_await adopt() : co_await write_once();
     if (outcome == Outcome::again) {

@@ -71,6 +71,9 @@ class Ledger {
   // Resumes when the entry is recorded; false when it ended meanwhile or another process has taken over.
   io::Task<bool> recorded(std::string uid);
 
+  // Notified when a predecessor's entries became ours.
+  io::Signal& inherited() { return inherited_; }
+
   // All that counts, by UID.
   const std::map<std::string, Entry>& entries() const { return entries_; }
   bool has(const std::string& uid) const { return entries_.contains(uid); }
@@ -89,6 +92,7 @@ class Ledger {
   void accept(const std::string& answer, const LedgerRecord& record);
   void go_on_in_memory(const kube::ApiError& error);
   void report_unreachable(const kube::ApiError& error);
+  bool is_foreign(const LedgerRecord& record) const;
   void fence(const LedgerRecord& theirs);
   std::string body(const LedgerRecord& record, bool whole) const;
   LedgerRecord snapshot() const;
@@ -104,15 +108,17 @@ class Ledger {
   std::optional<LedgerOptions> options_;
 
   std::map<std::string, Entry> entries_;
-  std::map<std::string, Admission> stored_;                  // what the object holds as far as we know
-  std::optional<std::map<std::string, Admission>> sending_;  // the content of a write in flight
-  std::string version_;                                      // its resourceVersion; empty when it does not exist
+  std::map<std::string, Admission> stored_;  // what the object holds as far as we know
+  bool in_doubt_ = false;                    // a write of ours may change that without our knowing
+  bool owned_ = false;                       // a write of ours has been accepted
+  std::string version_;                      // the object's resourceVersion; empty when it does not exist
   uint64_t epoch_ = 0;
   uint64_t write_ = 0;
   bool in_memory_ = false;
   bool fenced_ = false;
   io::Steady last_write_{};
   io::Signal wake_;
+  io::Signal inherited_;
   io::Gate changed_;
   io::Gate fenced_gate_;
   io::Alarm tidy_;

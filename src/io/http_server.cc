@@ -7,11 +7,13 @@
 
 #include <algorithm>
 #include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/ip/v6_only.hpp>
 #include <boost/asio/ssl/context.hpp>
 #include <boost/asio/ssl/stream.hpp>
 #include <boost/asio/write.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/http.hpp>
+#include <cstring>
 #include <list>
 #include <optional>
 
@@ -38,7 +40,10 @@ constexpr size_t kMaxLinger = 16 << 20;
 
 std::optional<std::string> percent_decode(std::string_view text) {
   const auto digit = [](char c) {
-    return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+    return c >= '0' && c <= '9'   ? c - '0'
+           : c >= 'a' && c <= 'f' ? c - 'a' + 10
+           : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                  : -1;
   };
   std::string out;
   for (size_t i = 0; i < text.size(); ++i) {
@@ -62,8 +67,8 @@ std::string without_controls(std::string_view text) {
 
 class Connection;
 
-// What the server and its connections share. The server alone owns connections that wait; Asio's handlers own the
-// rest.
+// What the server and its connections share. A connection is owned by the Asio handler or the task that will go on
+// with it; when the server goes, it closes them all.
 struct Core {
   Core(RealLoop& l, ServerOptions o, ServerHandler h)
       : loop(l), options(std::move(o)), handler(std::move(h)), handlers(l) {}
@@ -74,8 +79,7 @@ struct Core {
   ServerHandler handler;
   std::shared_ptr<asio::ssl::context> tls;  // null: plain
   std::list<Connection*> connections;       // the one that waits longest first
-  std::function<void()> on_room;
-  bool stopped = false;
+  std::function<void()> on_room;            // a connection has left, or could
   Scope handlers;
 };
 
@@ -105,7 +109,9 @@ class Connection {
   }
   void set_waiting(bool waits) {
     waits_ = waits;
-    if (waits && core_ != nullptr) core_->connections.splice(core_->connections.end(), core_->connections, place_);
+    if (!waits || core_ == nullptr) return;
+    core_->connections.splice(core_->connections.end(), core_->connections, place_);
+    core_->on_room();
   }
   void limit(Duration d) { timer_.set(core_->loop.now() + d); }
   void no_limit() {
@@ -123,7 +129,7 @@ class Connection {
 
 void Core::left(std::list<Connection*>::iterator place) {
   connections.erase(place);
-  if (!stopped && on_room) on_room();
+  on_room();
 }
 
 Task<void> answer(ServerHandler& handler, std::shared_ptr<Connection> connection, ServerRequest request) {
@@ -287,10 +293,14 @@ class StreamConnection final : public Connection, public std::enable_shared_from
     if (core_ == nullptr) return;
     limit(kLinger);
     if constexpr (kTls) {
-      ErrorCode ignored;
-      ::SSL_shutdown(stream_.native_handle());
-      stream_.async_write_some(asio::const_buffer(), [self = this->shared_from_this()](ErrorCode, size_t) {});
+      stream_.async_shutdown([self = this->shared_from_this()](ErrorCode) { self->stop_sending(); });
+    } else {
+      stop_sending();
     }
+  }
+
+  void stop_sending() {
+    if (core_ == nullptr) return;
     ErrorCode ignored;
     socket().shutdown(tcp::socket::shutdown_send, ignored);
     linger();
@@ -298,11 +308,12 @@ class StreamConnection final : public Connection, public std::enable_shared_from
 
   void linger() {
     if (core_ == nullptr) return;
-    socket().async_read_some(asio::buffer(discarded_), [self = this->shared_from_this()](ErrorCode error, size_t length) {
-      self->lingered_ += length;
-      if (error || self->lingered_ > kMaxLinger) return self->close();
-      self->linger();
-    });
+    socket().async_read_some(asio::buffer(discarded_),
+                             [self = this->shared_from_this()](ErrorCode error, size_t length) {
+                               self->lingered_ += length;
+                               if (error || self->lingered_ > kMaxLinger) return self->close();
+                               self->linger();
+                             });
   }
 
   std::shared_ptr<asio::ssl::context> tls_;  // the stream needs it as long as it lives
@@ -315,5 +326,204 @@ class StreamConnection final : public Connection, public std::enable_shared_from
   char discarded_[4096];
   size_t lingered_ = 0;
 };
+
+// Accepts connections while there is room.
+class Listener final : public std::enable_shared_from_this<Listener> {
+ public:
+  explicit Listener(Core& core) : core_(&core), acceptor_(core.loop.asio()), again_(core.loop, [this] { accept(); }) {}
+
+  Result<void> listen(const std::string& address);
+  int port() const { return port_; }
+  void accept();
+  void stop() {
+    core_ = nullptr;
+    again_.cancel();
+    again_.unlink();
+    ErrorCode ignored;
+    acceptor_.close(ignored);
+  }
+
+ private:
+  ErrorCode bind(const tcp::endpoint& endpoint);
+  bool full() const { return core_->connections.size() >= static_cast<size_t>(core_->options.max_connections); }
+  Connection* longest_waiting() const {
+    const auto it = std::find_if(core_->connections.begin(), core_->connections.end(),
+                                 [](const Connection* c) { return c->waits(); });
+    return it == core_->connections.end() ? nullptr : *it;
+  }
+  void take(tcp::socket socket);
+
+  Core* core_;
+  tcp::acceptor acceptor_;
+  Alarm again_;
+  int port_ = 0;
+  bool accepting_ = false;
+};
+
+ErrorCode Listener::bind(const tcp::endpoint& endpoint) {
+  ErrorCode error, ignored;
+  if (acceptor_.is_open()) acceptor_.close(ignored);
+  acceptor_.open(endpoint.protocol(), error);
+  if (error) return error;
+  acceptor_.set_option(tcp::acceptor::reuse_address(true), ignored);
+  if (endpoint.address().is_v6())
+    acceptor_.set_option(asio::ip::v6_only(!endpoint.address().is_unspecified()), ignored);
+  acceptor_.bind(endpoint, error);
+  if (!error) acceptor_.listen(tcp::acceptor::max_listen_connections, error);
+  if (!error) port_ = acceptor_.local_endpoint(error).port();
+  return error;
+}
+
+Result<void> Listener::listen(const std::string& address) {
+  const size_t colon = address.rfind(':');
+  std::string host = address.substr(0, std::min(colon, address.size()));
+  const std::string port = colon == std::string::npos ? "" : address.substr(colon + 1);
+  const bool bracketed = host.starts_with('[') && host.ends_with(']');
+  if (bracketed) host = host.substr(1, host.size() - 2);
+  if (port.empty() || (!bracketed && host.find(':') != std::string::npos)) {
+    return fail(ErrorKind::invalid,
+                fmt::format("cannot listen on \"{}\": expected host:port, :port or [v6]:port", address));
+  }
+  addrinfo hints{};
+  hints.ai_flags = AI_PASSIVE | AI_NUMERICSERV;
+  hints.ai_socktype = SOCK_STREAM;
+  addrinfo* found = nullptr;
+  const int failed = ::getaddrinfo(host.empty() ? nullptr : host.c_str(), port.c_str(), &hints, &found);
+  if (failed != 0) {
+    return fail(ErrorKind::invalid, fmt::format("cannot listen on \"{}\": {}", address, ::gai_strerror(failed)));
+  }
+  std::vector<tcp::endpoint> endpoints;
+  for (const addrinfo* entry = found; entry != nullptr; entry = entry->ai_next) {
+    tcp::endpoint endpoint;
+    endpoint.resize(entry->ai_addrlen);
+    std::memcpy(endpoint.data(), entry->ai_addr, entry->ai_addrlen);
+    endpoints.push_back(endpoint);
+  }
+  ::freeaddrinfo(found);
+  // Without a host, IPv6 first: its socket takes IPv4 too.
+  std::sort(endpoints.begin(), endpoints.end(),
+            [&](const auto& a, const auto& b) { return host.empty() && a.address().is_v6() && !b.address().is_v6(); });
+  ErrorCode error;
+  for (const tcp::endpoint& endpoint : endpoints) {
+    error = bind(endpoint);
+    if (!error) return {};
+  }
+  return fail(ErrorKind::invalid, fmt::format("cannot listen on \"{}\": {}", address, error.message()));
+}
+
+void Listener::accept() {
+  if (core_ == nullptr || accepting_ || again_.pending()) return;
+  if (full() && longest_waiting() == nullptr) return;
+  accepting_ = true;
+  acceptor_.async_accept([self = shared_from_this()](ErrorCode error, tcp::socket socket) {
+    self->accepting_ = false;
+    if (self->core_ == nullptr || error == asio::error::operation_aborted) return;
+    if (!error) {
+      self->take(std::move(socket));
+    } else if (error != asio::error::connection_aborted) {
+      self->again_.set(self->core_->loop.now() + kAcceptAgain);
+    }
+    self->accept();
+  });
+}
+
+void Listener::take(tcp::socket socket) {
+  if (full()) {
+    Connection* oldest = longest_waiting();
+    if (oldest == nullptr) return;
+    oldest->close();
+  }
+  ErrorCode ignored;
+  socket.set_option(tcp::no_delay(true), ignored);
+  socket.set_option(tcp::socket::keep_alive(true), ignored);
+  if (core_->tls) {
+    auto tls = core_->tls;
+    std::make_shared<StreamConnection<TlsStream>>(*core_, tls, std::move(socket), *tls)->start();
+  } else {
+    std::make_shared<StreamConnection<tcp::socket>>(*core_, nullptr, std::move(socket))->start();
+  }
+}
+
+Result<std::shared_ptr<asio::ssl::context>> load_tls(Files& files, const ServerOptions& options) {
+  const auto cert = files.read(options.tls_cert_file);
+  if (!cert) return tl::make_unexpected(cert.error());
+  const auto key = files.read(options.tls_key_file);
+  if (!key) return tl::make_unexpected(key.error());
+  auto context = std::make_shared<asio::ssl::context>(asio::ssl::context::tls_server);
+  ::SSL_CTX_set_min_proto_version(context->native_handle(), TLS1_2_VERSION);
+  ErrorCode error;
+  context->use_certificate_chain(asio::buffer(*cert), error);
+  if (error) {
+    return fail(ErrorKind::file,
+                fmt::format("{} holds no usable certificate: {}", options.tls_cert_file, error.message()));
+  }
+  context->use_private_key(asio::buffer(*key), asio::ssl::context::pem, error);
+  if (error) {
+    return fail(ErrorKind::file, fmt::format("{} holds no key that fits the certificate in {}: {}",
+                                             options.tls_key_file, options.tls_cert_file, error.message()));
+  }
+  return context;
+}
+
+class BeastServer final : public HttpServer {
+ public:
+  BeastServer(RealLoop& loop, ServerOptions options, ServerHandler handler)
+      : core_(loop, std::move(options), std::move(handler)),
+        listener_(std::make_shared<Listener>(core_)),
+        files_(loop) {
+    core_.on_room = [this] { listener_->accept(); };
+  }
+
+  ~BeastServer() override {
+    listener_->stop();
+    core_.handlers.cancel();
+    while (!core_.connections.empty()) core_.connections.front()->close();
+  }
+
+  Result<void> start() {
+    const ServerOptions& options = core_.options;
+    if (options.tls_cert_file.empty() != options.tls_key_file.empty()) {
+      return fail(ErrorKind::invalid, "a certificate and its key go together, but only one of the files is given");
+    }
+    if (!options.tls_cert_file.empty()) {
+      cert_watch_ = files_.watch(options.tls_cert_file, [this] { load_again(); });
+      key_watch_ = files_.watch(options.tls_key_file, [this] { load_again(); });
+      auto tls = load_tls(files_, options);
+      if (!tls) return tl::make_unexpected(std::move(tls.error()));
+      core_.tls = std::move(*tls);
+    }
+    if (auto ok = listener_->listen(options.address); !ok) return ok;
+    listener_->accept();
+    return {};
+  }
+
+  int port() const override { return listener_->port(); }
+
+ private:
+  void load_again() {
+    auto tls = load_tls(files_, core_.options);
+    if (!tls) {
+      core_.options.log.error("the new certificate is not used; the last good one serves on", "error",
+                              tls.error().message);
+      return;
+    }
+    core_.tls = std::move(*tls);
+    core_.options.log.info("the certificate was read again", "file", core_.options.tls_cert_file);
+  }
+
+  Core core_;
+  std::shared_ptr<Listener> listener_;
+  RealFiles files_;
+  std::unique_ptr<Files::Watch> cert_watch_;
+  std::unique_ptr<Files::Watch> key_watch_;
+};
+
 }  // namespace
+
+Result<std::unique_ptr<HttpServer>> serve_http(RealLoop& loop, ServerOptions options, ServerHandler handler) {
+  auto server = std::make_unique<BeastServer>(loop, std::move(options), std::move(handler));
+  if (auto ok = server->start(); !ok) return tl::make_unexpected(std::move(ok.error()));
+  return server;
+}
+
 }  // namespace careen::io

@@ -38,10 +38,11 @@ boost::asio::io_context& RealLoop::asio() { return parts_->context; }
 
 void RealLoop::turn() {
   collect_due();
-  for (int i = 0; i < kBatch && run_one(); ++i) {
-  }
   if (!idle()) {
-    parts_->context.poll();
+    for (int i = 0; i < kBatch && run_one(); ++i) {
+    }
+    if (!idle()) parts_->context.poll();
+    // What ran may be what the caller waits for: it looks before we sleep.
     return;
   }
   Duration sleep = kLongest;

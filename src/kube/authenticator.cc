@@ -3,13 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <boost/json.hpp>
 
 #include "kube/base64.h"
+#include "kube/json.h"
 
 namespace careen::kube {
-
-namespace json = boost::json;
 
 namespace {
 
@@ -61,10 +59,7 @@ void add_impersonation(const Impersonation& impersonate, io::Headers& headers) {
   }
 }
 
-std::string text_of(const json::object& object, std::string_view key) {
-  const auto* value = object.if_contains(key);
-  return value && value->is_string() ? std::string(value->get_string()) : std::string();
-}
+std::string text_of(JsonView value) { return std::string(value.text().value_or("")); }
 
 io::Task<bool> opened(io::Gate* gate) {
   co_await gate->wait();
@@ -80,27 +75,25 @@ bool same(const io::TlsOptions& a, const io::TlsOptions& b) {
 
 io::Result<PluginAnswer> parse_plugin_answer(const std::string& api_version, const std::string& text) {
   const auto wrong = [](std::string what) { return io::fail(io::ErrorKind::process, std::move(what)); };
-  json::error_code failed;
-  const json::value parsed = json::parse(text, failed);
-  if (failed || !parsed.is_object()) return wrong("it printed no JSON object");
-  const json::object& object = parsed.get_object();
-  if (text_of(object, "kind") != "ExecCredential") return wrong("it printed no ExecCredential");
-  if (const std::string version = text_of(object, "apiVersion"); version != api_version) {
+  const io::Result<Json> parsed = Json::parse(text);
+  if (!parsed || !parsed->view().is_object()) return wrong("it printed no JSON object");
+  if ((*parsed)["kind"].text() != "ExecCredential") return wrong("it printed no ExecCredential");
+  if (const std::string version = text_of((*parsed)["apiVersion"]); version != api_version) {
     return wrong(fmt::format("it printed apiVersion \"{}\" but is configured for \"{}\"", version, api_version));
   }
-  const auto* status = object.if_contains("status");
-  if (!status || !status->is_object()) return wrong("it printed no status");
+  const JsonView status = (*parsed)["status"];
+  if (!status.is_object()) return wrong("it printed no status");
 
   PluginAnswer answer;
-  answer.token = text_of(status->get_object(), "token");
-  answer.client_cert_pem = text_of(status->get_object(), "clientCertificateData");
-  answer.client_key_pem = text_of(status->get_object(), "clientKeyData");
+  answer.token = text_of(status["token"]);
+  answer.client_cert_pem = text_of(status["clientCertificateData"]);
+  answer.client_key_pem = text_of(status["clientKeyData"]);
   if (answer.client_cert_pem.empty() != answer.client_key_pem.empty()) {
     return wrong("it printed a certificate without its key or the other way round");
   }
   if (answer.token.empty() && answer.client_cert_pem.empty()) return wrong("it printed neither token nor certificate");
   if (!fits_in_header(answer.token)) return wrong("it printed a token with a line break or a control character");
-  if (const std::string expires = text_of(status->get_object(), "expirationTimestamp"); !expires.empty()) {
+  if (const std::string expires = text_of(status["expirationTimestamp"]); !expires.empty()) {
     answer.expires = io::parse_rfc3339(expires);
     if (!answer.expires) return wrong(fmt::format("it printed expirationTimestamp \"{}\", which is no time", expires));
   }
@@ -108,20 +101,20 @@ io::Result<PluginAnswer> parse_plugin_answer(const std::string& api_version, con
 }
 
 std::string plugin_exec_info(const Cluster& cluster, const ExecPlugin& plugin) {
-  json::object spec{{"interactive", false}};
-  if (plugin.provide_cluster_info) {
-    json::object info{{"server", cluster.server}};
-    if (!cluster.tls_server_name.empty()) info["tls-server-name"] = cluster.tls_server_name;
-    if (cluster.insecure) info["insecure-skip-tls-verify"] = true;
-    if (!cluster.ca.text.empty()) info["certificate-authority-data"] = base64_encode(cluster.ca.text);
-    if (!cluster.proxy.empty()) info["proxy-url"] = cluster.proxy;
-    json::error_code failed;
-    json::value config = json::parse(plugin.cluster_config.empty() ? "null" : plugin.cluster_config, failed);
-    if (!failed) info["config"] = std::move(config);
-    spec["cluster"] = std::move(info);
+  Json info = Json::object({{"apiVersion", plugin.api_version},
+                            {"kind", "ExecCredential"},
+                            {"spec", Json::object({{"interactive", false}})}});
+  if (!plugin.provide_cluster_info) return info.dump();
+  info.set({"spec", "cluster", "server"}, cluster.server);
+  if (!cluster.tls_server_name.empty()) info.set({"spec", "cluster", "tls-server-name"}, cluster.tls_server_name);
+  if (cluster.insecure) info.set({"spec", "cluster", "insecure-skip-tls-verify"}, true);
+  if (!cluster.ca.text.empty()) {
+    info.set({"spec", "cluster", "certificate-authority-data"}, base64_encode(cluster.ca.text));
   }
-  return json::serialize(
-      json::object{{"apiVersion", plugin.api_version}, {"kind", "ExecCredential"}, {"spec", std::move(spec)}});
+  if (!cluster.proxy.empty()) info.set({"spec", "cluster", "proxy-url"}, cluster.proxy);
+  io::Result<Json> config = Json::parse(plugin.cluster_config.empty() ? "null" : plugin.cluster_config);
+  if (config) info.set({"spec", "cluster", "config"}, std::move(*config));
+  return info.dump();
 }
 
 struct Authenticator::Plugin {

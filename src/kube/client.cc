@@ -1,13 +1,12 @@
 #include "kube/client.h"
 
 #include <algorithm>
-#include <boost/json.hpp>
 #include <cstdlib>
 #include <map>
 
-namespace careen::kube {
+#include "kube/json.h"
 
-namespace json = boost::json;
+namespace careen::kube {
 
 namespace resources {
 const Resource nodes{"", "v1", "nodes", "Node", false};
@@ -81,16 +80,15 @@ std::string_view content_type(PatchType type) {
   std::abort();
 }
 
-json::object delete_options(const DeleteOptions& what) {
-  json::object options{{"apiVersion", "v1"}, {"kind", "DeleteOptions"}};
-  if (what.grace_period_seconds) options["gracePeriodSeconds"] = *what.grace_period_seconds;
-  if (!what.propagation.empty()) options["propagationPolicy"] = what.propagation;
-  json::object preconditions;
-  if (!what.preconditions.uid.empty()) preconditions["uid"] = what.preconditions.uid;
-  if (!what.preconditions.resource_version.empty()) {
-    preconditions["resourceVersion"] = what.preconditions.resource_version;
+Json delete_options(const DeleteOptions& what) {
+  Json options = Json::object({{"apiVersion", "v1"}, {"kind", "DeleteOptions"}});
+  if (what.grace_period_seconds) options.set({"gracePeriodSeconds"}, *what.grace_period_seconds);
+  if (!what.propagation.empty()) options.set({"propagationPolicy"}, what.propagation);
+  const Preconditions& only_if = what.preconditions;
+  if (!only_if.uid.empty()) options.set({"preconditions", "uid"}, only_if.uid);
+  if (!only_if.resource_version.empty()) {
+    options.set({"preconditions", "resourceVersion"}, only_if.resource_version);
   }
-  if (!preconditions.empty()) options["preconditions"] = std::move(preconditions);
   return options;
 }
 
@@ -337,19 +335,17 @@ io::Task<Result<std::string>> Client::patch(Resource resource, std::string ns, s
 
 io::Task<Result<std::string>> Client::remove(Resource resource, std::string ns, std::string name, DeleteOptions what,
                                              CallOptions options) {
-  Request request =
-      make_request("DELETE", resource.path(ns, name), "application/json", json::serialize(delete_options(what)));
+  Request request = make_request("DELETE", resource.path(ns, name), "application/json", delete_options(what).dump());
   return call(std::move(request), std::move(resource), "delete", std::move(options));
 }
 
 io::Task<Result<std::string>> Client::evict(std::string ns, std::string pod, DeleteOptions what, CallOptions options) {
   Resource resource = resources::pods;
-  const json::object eviction{{"apiVersion", "policy/v1"},
-                              {"kind", "Eviction"},
-                              {"metadata", json::object{{"name", pod}, {"namespace", ns}}},
-                              {"deleteOptions", delete_options(what)}};
-  Request request =
-      make_request("POST", resource.path(ns, pod, "eviction"), "application/json", json::serialize(eviction));
+  const Json eviction = Json::object({{"apiVersion", "policy/v1"},
+                                      {"kind", "Eviction"},
+                                      {"metadata", Json::object({{"name", pod}, {"namespace", ns}})},
+                                      {"deleteOptions", delete_options(what)}});
+  Request request = make_request("POST", resource.path(ns, pod, "eviction"), "application/json", eviction.dump());
   append_parameter(request.path, "fieldManager", options.field_manager);
   resource.plural += "/eviction";
   return call(std::move(request), std::move(resource), "create", std::move(options));

@@ -215,6 +215,25 @@ io::Result<Identity> decode_identity(RawObject& raw) {
   });
 }
 
+io::Result<uint64_t> decode_version(RawObject& raw) {
+  return raw::guarded("an object", [&]() -> io::Result<uint64_t> {
+    raw::Meta meta;
+    raw::each_field(raw.object, [&](Key key, value& field) {
+      if (key == "metadata") raw::each_meta_field(field, meta, [](Key, value&) {});
+    });
+    const auto version = raw::version(meta.version_text);
+    if (!version) return io::fail(io::ErrorKind::invalid, "an object without a resource version");
+    return *version;
+  });
+}
+
+io::Result<std::string> decode_text(RawObject& raw) {
+  return raw::guarded("an object", [&]() -> io::Result<std::string> {
+    const std::string_view text = raw.object.raw_json();
+    return std::string(text);
+  });
+}
+
 io::Result<Node> decode_node(std::string_view json, AtomPool& atoms) {
   return raw::on_text("a node", json, [&](RawObject& raw) { return decode_node(raw, atoms); });
 }

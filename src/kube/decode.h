@@ -19,6 +19,10 @@ io::Result<Lease> decode_lease(RawObject& raw, AtomPool& atoms);
 io::Result<Namespace> decode_namespace(RawObject& raw, AtomPool& atoms);
 io::Result<Object> decode_object(RawObject& raw);
 io::Result<Identity> decode_identity(RawObject& raw);
+// Of an object that may have nothing else: a bookmark.
+io::Result<uint64_t> decode_version(RawObject& raw);
+// The object as it was sent.
+io::Result<std::string> decode_text(RawObject& raw);
 
 // The same from a text of its own, such as the answer to a write.
 io::Result<Node> decode_node(std::string_view json, AtomPool& atoms);

@@ -138,8 +138,8 @@ std::optional<io::Duration> Election::write_window() const {
 }
 
 io::Task<void> Election::run() {
+  if (state_ == State::released) co_return;
   state_ = State::standby;
-  ended_.close();
   io::Scope scope(loop_);
   const Running running(*this, scope);
   scope.spawn(follow());

@@ -34,7 +34,7 @@ struct ElectionOptions {
 // runs them only while it leads the first: then no two replicas ever hold some of them each.
 class Election {
  public:
-  // standby ─▶ leading ─▶ lost, and released from either of the first two. run() begins again at standby.
+  // standby ─▶ leading ─▶ lost, and released from either of the first two, for good.
   enum class State { standby, leading, lost, released };
 
   // `client` should have a connection of its own, so that a busy one cannot delay a renewal. It must not carry a

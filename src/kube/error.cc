@@ -1,12 +1,11 @@
 #include "kube/error.h"
 
 #include <algorithm>
-#include <boost/json.hpp>
 #include <string_view>
 
-namespace careen::kube {
+#include "kube/json.h"
 
-namespace json = boost::json;
+namespace careen::kube {
 
 namespace {
 
@@ -36,17 +35,10 @@ std::string shortened(std::string_view text) {
   return shown;
 }
 
-std::string text_of(const json::object& object, std::string_view key) {
-  const auto* value = object.if_contains(key);
-  return value && value->is_string() ? std::string(value->get_string()) : std::string();
-}
-
-std::optional<io::Duration> asked_delay(const json::object& status) {
-  const auto* details = status.if_contains("details");
-  const auto* seconds =
-      details && details->is_object() ? details->get_object().if_contains("retryAfterSeconds") : nullptr;
-  if (!seconds || !seconds->is_int64() || seconds->get_int64() <= 0) return std::nullopt;
-  return io::seconds{std::min<int64_t>(seconds->get_int64(), 24 * 3600)};
+std::optional<io::Duration> asked_delay(const Json& status) {
+  const int64_t seconds = status["details"]["retryAfterSeconds"].integer().value_or(0);
+  if (seconds <= 0) return std::nullopt;
+  return io::seconds{std::min<int64_t>(seconds, 24 * 3600)};
 }
 
 }  // namespace
@@ -76,13 +68,11 @@ ApiError to_api_error(int status, std::string body, std::optional<io::Duration> 
   ApiError error;
   error.code = status;
   error.retry_after = retry_after;
-  json::error_code failed;
-  const json::value parsed = json::parse(body, failed);
-  if (!failed && parsed.is_object() && text_of(parsed.get_object(), "kind") == "Status") {
-    const json::object& object = parsed.get_object();
-    error.reason = text_of(object, "reason");
-    error.message = text_of(object, "message");
-    if (!error.retry_after) error.retry_after = asked_delay(object);
+  const io::Result<Json> answer = Json::parse(body);
+  if (answer && (*answer)["kind"].text() == "Status") {
+    error.reason = (*answer)["reason"].text().value_or("");
+    error.message = (*answer)["message"].text().value_or("");
+    if (!error.retry_after) error.retry_after = asked_delay(*answer);
   }
   if (error.message.empty()) {
     const std::string text = shortened(body);

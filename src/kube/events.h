@@ -1,14 +1,15 @@
 // Kubernetes events, written aside: recording never waits and never fails a decision. Repetitions within six
-// minutes are folded into a series.
+// minutes are folded into one event that counts them.
 #pragma once
 
-#include <deque>
-#include <map>
+#include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 
 #include "io/loop.h"
+#include "io/metrics.h"
 #include "io/problems.h"
-#include "io/random.h"
 #include "io/sync.h"
 #include "kube/client.h"
 
@@ -31,27 +32,38 @@ struct EventRecord {
   std::string type = "Normal";  // or Warning
   std::string reason;
   std::string action;
-  std::string note;  // cut at 1,024 bytes, on a character's boundary
+  std::string note;        // cut at 1,024 bytes, on a character's boundary
   std::string controller;  // reportingController; core/v1: source.component
 };
 
+// Two events are the same if everything in the record is, note included, but for the resource versions: a node that
+// changes for another reason does not make a repetition a new event, and a new note is never swallowed.
+//
+// The first repetition is written at once (a series with count 2). Later ones are counted here and written now and
+// then, less and less often, and once more when none came for six minutes; core/v1 counts every second.
 class EventRecorder {
  public:
-  // `instance` becomes "<controller>-<hostname>" in reportingInstance.
+  // reportingInstance becomes "<controller>-<hostname>".
   EventRecorder(io::Loop& loop, Client& client, io::Metrics& metrics, io::Problems& problems, std::string hostname);
+  ~EventRecorder();
 
+  // Drops the event, and counts that in careen_events_dropped_total, when 1,000 wait.
   void record(EventRecord event);
-  // Sends what was recorded, several at once; runs until cancelled.
+  // Sends what was recorded, several at once; runs until cancelled. What it was sending then counts as sent.
   io::Task<void> run();
-  // Waits until all that was recorded has been sent or dropped, `limit` at the most.
+  // Waits until all that was recorded has been sent or dropped, counts included, `limit` at the most.
   io::Task<void> flush(io::Duration limit);
+  // Waiting or being sent.
   size_t pending() const;
+  // Events that a repetition would be folded into.
+  size_t remembered() const;
 
  private:
   struct Parts;
-  io::Loop& loop_;
-  Client& client_;
-  std::shared_ptr<Parts> parts_;
+  std::unique_ptr<Parts> parts_;
 };
+
+// The longest beginning of `text` of at most `limit` bytes that ends with a whole UTF-8 character.
+std::string_view cut_text(std::string_view text, size_t limit);
 
 }  // namespace careen::kube

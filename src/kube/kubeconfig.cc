@@ -4,14 +4,12 @@
 #include <yaml-cpp/yaml.h>
 
 #include <algorithm>
-#include <boost/json.hpp>
 #include <map>
 
 #include "kube/base64.h"
+#include "kube/json.h"
 
 namespace careen::kube {
-
-namespace json = boost::json;
 
 namespace {
 
@@ -248,9 +246,9 @@ void check_server(const Mapping& cluster, Cluster& into, bool tls_by_default) {
     cluster.refuse("server", "has a blank or a control character in it");
   }
   server = server.substr(0, server.find_first_of("?#"));
-  while (server.ends_with('/')) server.pop_back();
-  const std::string_view rest = std::string_view(server).substr(std::min(server.find("://") + 3, server.size()));
-  if (rest.empty() || rest.starts_with(':') || rest.starts_with('/')) cluster.refuse("server", "names no host");
+  const size_t host = server.find("://") + 3;
+  while (server.size() > host && server.ends_with('/')) server.pop_back();
+  if (server.size() == host || server[host] == ':' || server[host] == '/') cluster.refuse("server", "names no host");
   into.server = std::move(server);
 }
 
@@ -276,7 +274,7 @@ void resolve_cluster(io::Files& files, const Mapping& cluster, Cluster& into) {
   check_proxy(cluster, into);
 }
 
-json::value to_json(const Place& place, int depth, size_t& budget) {
+Json to_json(const Place& place, int depth, size_t& budget) {
   const auto spend = [&](size_t amount) {
     if (depth > kMaxExtensionDepth || amount > budget) place.refuse("is too large or too deep to hand to a plugin");
     budget -= amount;
@@ -284,17 +282,18 @@ json::value to_json(const Place& place, int depth, size_t& budget) {
   const YAML::Node& node = place.node;
   spend(1);
   if (node.IsSequence()) {
-    json::array array;
+    Json array = Json::array();
     for (const Place& item : place.items()) array.push_back(to_json(item, depth + 1, budget));
     return array;
   }
   if (node.IsMap()) {
-    json::object object;
+    Json object = Json::object();
     for (const auto& entry : node) {
       if (!entry.first.IsScalar()) place.refuse("a key must be a text");
-      spend(entry.first.Scalar().size());
-      const Place field{place.file, entry.second, fmt::format("{}.{}", place.name, entry.first.Scalar())};
-      object[entry.first.Scalar()] = to_json(field, depth + 1, budget);
+      const std::string& key = entry.first.Scalar();
+      spend(key.size());
+      const Place field{place.file, entry.second, fmt::format("{}.{}", place.name, key)};
+      object.set({key}, to_json(field, depth + 1, budget));
     }
     return object;
   }
@@ -302,11 +301,10 @@ json::value to_json(const Place& place, int depth, size_t& budget) {
   spend(node.Scalar().size());
   // "?" is the tag of a scalar without quotes: a number, true, false or null counts as one there.
   if (node.Tag() == "?" || node.Tag().empty()) {
-    json::error_code failed;
-    json::value plain = json::parse(node.Scalar(), failed);
-    if (!failed && !plain.is_object() && !plain.is_array()) return plain;
+    io::Result<Json> plain = Json::parse(node.Scalar());
+    if (plain && !plain->view().is_object() && !plain->view().is_array()) return std::move(*plain);
   }
-  return json::value(node.Scalar());
+  return node.Scalar();
 }
 
 std::string plugin_cluster_config(const Mapping& cluster) {
@@ -316,7 +314,7 @@ std::string plugin_cluster_config(const Mapping& cluster) {
     const Place* content = extension.find("extension");
     if (!content) return {};
     size_t budget = kMaxExtension;
-    return json::serialize(to_json(*content, 0, budget));
+    return to_json(*content, 0, budget).dump();
   }
   return {};
 }

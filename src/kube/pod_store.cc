@@ -9,6 +9,7 @@
 
 #include "kube/objects.h"
 #include "kube/pod_record.h"
+#include "kube/sink.h"
 
 namespace careen::kube {
 
@@ -427,6 +428,43 @@ void PodStore::end_list(uint64_t list_version) {
   p.forget_passed_tombstones();
   p.announce(changes);
 }
+
+namespace {
+
+class PodSink final : public Sink {
+ public:
+  explicit PodSink(PodStore& store) : store_(store) {}
+
+  void begin_list() override { store_.begin_list(); }
+  io::Result<bool> listed(RawObject& object) override {
+    if (auto ok = decode_pod(object, facts_); !ok) return ok;
+    store_.stage(facts_);
+    return true;
+  }
+  void end_list(uint64_t version) override { store_.end_list(version); }
+  void drop_list() override { store_.drop_list(); }
+  io::Result<uint64_t> event(EventType type, RawObject& object) override {
+    if (auto ok = decode_pod(object, facts_); !ok) return tl::make_unexpected(std::move(ok.error()));
+    if (type == EventType::deleted) {
+      store_.remove(facts_.ns, facts_.name, facts_.version);
+    } else {
+      store_.put(facts_);
+    }
+    store_.progress(facts_.version);
+    return facts_.version;
+  }
+  void bookmark(uint64_t version) override { store_.progress(version); }
+  size_t size() const override { return store_.size(); }
+  uint64_t newest_version() const override { return store_.newest_version(); }
+
+ private:
+  PodStore& store_;
+  PodFacts facts_;
+};
+
+}  // namespace
+
+std::unique_ptr<Sink> make_sink(PodStore& store) { return std::make_unique<PodSink>(store); }
 
 size_t PodStore::bytes() const {
   const Parts& p = *parts_;

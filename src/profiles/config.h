@@ -4,10 +4,8 @@
 #pragma once
 
 #include <array>
-#include <functional>
 #include <map>
 #include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <tl/expected.hpp>
@@ -16,6 +14,7 @@
 #include "io/time.h"
 #include "profiles/config_error.h"
 #include "profiles/expression.h"
+#include "profiles/interpolate.h"
 #include "profiles/plugin.h"
 #include "profiles/schedule.h"
 #include "profiles/state.h"
@@ -69,9 +68,6 @@ struct Config {
 
   const Profile* find_profile(std::string_view name) const;
 };
-
-// Value of an environment variable; nullopt when it is not set.
-using Environment = std::function<std::optional<std::string>(std::string_view name)>;
 
 // Reads the text of a configuration file. `filename` only appears in messages. Errors come in order of the file.
 tl::expected<Config, std::vector<ConfigError>> load_config(std::string_view text, std::string_view filename,

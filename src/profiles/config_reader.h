@@ -3,6 +3,7 @@
 // all errors of a file. Keys nobody asks for are ignored.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -43,20 +44,29 @@ class ConfigReader {
   // What only the plugin can judge, at the place of the key's value. `message` continues `"<key>" `: must be positive.
   void error(std::string_view key, std::string message);
   void warn(std::string_view key, std::string message);
-  // False once an error was recorded through this reader.
-  bool ok() const { return ok_; }
+  // False once an error was recorded since this reader was made.
+  bool ok() const;
 
  private:
+  // A scalar ready to convert, with references resolved.
+  struct Scalar;
+
   const Value* find(std::string_view key) const;
-  const Value* find_set(std::string_view key) const;
+  // Absent, null and not convertible read alike: nothing. The last is an error that was recorded.
+  std::optional<Scalar> scalar(std::string_view key, Required required);
+  std::optional<std::string> text(const Value& value, std::string_view key);
+  std::optional<std::vector<std::string>> items(const Value& list, std::string_view key);
+  std::optional<std::vector<std::string>> items_of_scalar(const Value& scalar, std::string_view key);
   void missing(std::string_view key);
-  void fail(const Value& value, std::string_view key, std::string message);
+  void fail(const Value& value, std::string_view key, std::string_view expected);
+  void fail(const Scalar& scalar, std::string_view key, std::string_view expected);
 
   ConfigFile& file_;
   const Value* object_;
   Position where_;
   std::string owner_;
-  bool ok_ = true;
+  std::size_t errors_before_;
+  bool unusable_ = false;  // not an object at all: that was reported, its keys are not missed
 };
 
 }  // namespace careen::profiles

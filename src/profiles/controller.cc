@@ -89,6 +89,11 @@ void Controller::refresh_occupancy(std::string_view node) {
   for (const Scope& scope : changes.left) {
     for (const BudgetKey& key : waiters_.waited_for(scope)) offer(key);
   }
+  for (const auto* scopes : {&changes.left, &changes.joined, &changes.altered}) {
+    for (const Scope& scope : *scopes) {
+      for (const BudgetKey& key : waiters_.waited_for(scope)) follow_age(key);
+    }
+  }
   for (const Scope& scope : changes.joined) {
     for (const std::string& waiting : waiters_.waiting_for_rise(scope)) queue_.wake(waiting);
   }
@@ -99,16 +104,37 @@ void Controller::offer(const BudgetKey& key) {
   for (const std::string& node : waiters_.offer(key, key.max - use.used())) queue_.wake(node);
 }
 
+// A maintenance that grows too old to count frees its place without any change in the cluster.
+void Controller::follow_age(const BudgetKey& key) {
+  if (key.skip_after <= io::Duration{0} || waiters_.waiting(key) == 0) return;
+  const BudgetUse use = measure(occupancy_, key, p_.loop.wall_now());
+  if (!use.free_at) return;
+  auto& alarm = alarms_[key];
+  if (!alarm) {
+    alarm = std::make_unique<io::Alarm>(p_.loop, [this, key] {
+      offer(key);
+      follow_age(key);
+    });
+  }
+  alarm->set(steady(*use.free_at));
+}
+
+io::Steady Controller::steady(io::Wall when) const {
+  const io::Wall now = p_.loop.wall_now();
+  return p_.loop.now() + std::max(io::Duration{0}, std::min(when, io::add(now, io::hours{24 * 365})) - now);
+}
+
 Task<void> Controller::run() {
   co_await configured_.wait();
   occupancy_.rebuild(*config_);
-  for (const auto& [uid, entry] : p_.ledger.entries()) {
-    if (entry.inherited) acting_.spawn(settle_inherited(entry.admission.node, uid));
-  }
+  acting_.spawn(settle_all_inherited());
   acting_.spawn(sweep());
   while (!stopping_) {
     const std::string key = co_await queue_.next();
-    if (stopping_) break;
+    if (stopping_) {
+      queue_.done(key);
+      break;
+    }
     meters_->queue_wait.observe(io::to_seconds(queue_.last_wait()));
     meters_->queue_depth.set(static_cast<double>(queue_.depth()));
     decide_one(key);
@@ -126,14 +152,20 @@ Decision Controller::explain(std::string_view node) const {
 }
 
 void Controller::decide_one(const std::string& key) {
+  const kube::Node* node = p_.nodes.find(key);
+  if (const auto entry = p_.ledger.entries().find(node ? node->uid : std::string());
+      entry != p_.ledger.entries().end() && entry->second.inherited) {
+    // A predecessor's write may still be on its way; the node is decided when that is settled.
+    queue_.done(key);
+    return;
+  }
   const io::Steady begun = p_.loop.now();
   Decision decision = decide({p_.nodes, *config_, occupancy_}, key, p_.loop.wall_now());
   // From here to the end of the function nothing waits: what the decision takes is reserved before the next one.
   if (decision.admission) {
     p_.ledger.reserve(*decision.admission);
     refresh_occupancy(key);
-  } else if (const auto held = p_.ledger.entries().find(decision.uid);
-             held != p_.ledger.entries().end() && !held->second.inherited) {
+  } else {
     release(key, decision.uid);
   }
   schedule(key, decision);
@@ -142,6 +174,7 @@ void Controller::decide_one(const std::string& key) {
   meters_->reconcile_time.observe(io::to_seconds(p_.loop.now() - begun));
 
   if (!decision.patch) {
+    p_.problems.clear("write node/" + key);
     if (decision.gone) queue_.forget(key);
     queue_.done(key);
     return;
@@ -152,24 +185,10 @@ void Controller::decide_one(const std::string& key) {
 // When the key has to be looked at again, besides changes of the node itself.
 void Controller::schedule(const std::string& key, const Decision& decision) {
   for (const BudgetKey& offered : waiters_.update(key, decision.waits, decision.rises)) offer(offered);
-  const io::Wall now = p_.loop.wall_now();
-  const auto steady = [&](io::Wall when) {
-    return p_.loop.now() + std::max(io::Duration{0}, std::min(when, io::add(now, io::hours{24 * 365})) - now);
-  };
   for (const BudgetWait& wait : decision.waits) {
-    if (!wait.free_at) continue;
-    auto& alarm = alarms_[wait.key];
-    if (!alarm) {
-      // The alarm belongs to the budget: when it rings, the place that has become free is offered.
-      alarm = std::make_unique<io::Alarm>(p_.loop, [this, budget = wait.key] {
-        offer(budget);
-        const BudgetUse use = measure(occupancy_, budget, p_.loop.wall_now());
-        if (use.free_at && waiters_.waiting(budget) > 0) {
-          alarms_[budget]->set(p_.loop.now() + std::max(io::Duration{1}, *use.free_at - p_.loop.wall_now()));
-        }
-      });
+    if (const auto alarm = alarms_.find(wait.key); alarm == alarms_.end() || !alarm->second->pending()) {
+      follow_age(wait.key);
     }
-    if (!alarm->pending()) alarm->set(steady(*wait.free_at));
   }
   if (decision.wake) queue_.wake_at(key, steady(*decision.wake));
   if (decision.failing()) {
@@ -238,19 +257,14 @@ Task<void> Controller::carry_out(std::string key, Decision decision) {
   }
   const auto answer =
       co_await p_.client.patch(kube::resources::nodes, "", key, kube::PatchType::merge, *decision.patch);
-  if (answer) {
+  // The server's answer is the newest there is of this node.
+  if (answer && enter_world(*answer)) {
     meters_->writes("accepted").add();
-    // The server's answer is the newest there is of this node.
-    if (!enter_world(*answer)) co_await settle(key, decision.uid, decision.version);
     succeeded(key, decision);
     co_return;
   }
-  const kube::ApiError& error = answer.error();
-  if (error.not_leader()) {  // nothing was sent
-    queue_.wake_after_failure(key);
-    co_return;
-  }
-  if (error.ambiguous()) {
+  // Behind a proxy even a 503 may come from a server that has passed the write on.
+  if (answer || answer.error().ambiguous() || answer.error().code >= 500) {
     meters_->writes("unknown").add();
     while (!co_await settle(key, decision.uid, decision.version)) co_await io::sleep_for(p_.loop, kSettleRetry);
     const kube::Node* now = p_.nodes.find(key);
@@ -263,20 +277,35 @@ Task<void> Controller::carry_out(std::string key, Decision decision) {
     queue_.wake(key);
     co_return;
   }
+  const kube::ApiError& error = answer.error();
+  if (error.not_leader()) {  // nothing was sent
+    queue_.wake_after_failure(key);
+    co_return;
+  }
   if (error.conflict() || error.not_found()) {
     meters_->writes("conflict").add();
-    const auto current = co_await p_.client.get(kube::resources::nodes, "", key);
-    if (current) {
-      enter_world(*current);
-    } else if (current.error().not_found()) {
-      p_.nodes.remove(key, p_.nodes.newest_version());
+    if (co_await read_again(key, decision.version)) {
+      queue_.wake(key);
+      co_return;
     }
-    queue_.wake(key);
-    co_return;
   }
   meters_->writes("refused").add();
   release(key, decision.uid);
   failed(key, error);
+}
+
+// After a write that did not fit. True when the node is another than the one it was computed from.
+Task<bool> Controller::read_again(std::string key, uint64_t version) {
+  // What the server does not have now, it may have made anew by the time we hear of it.
+  const uint64_t asked_at = p_.nodes.newest_version();
+  const auto current = co_await p_.client.get(kube::resources::nodes, "", key);
+  if (current) {
+    enter_world(*current);
+  } else if (current.error().not_found()) {
+    p_.nodes.remove(key, asked_at);
+  }
+  const kube::Node* node = p_.nodes.find(key);
+  co_return !node || node->version != version;
 }
 
 bool Controller::enter_world(const std::string& body) {
@@ -320,8 +349,12 @@ void Controller::release(const std::string& key, const std::string& uid) {
 
 Task<bool> Controller::settle(std::string name, std::string uid, std::optional<uint64_t> precondition) {
   const auto found = co_await p_.client.get(kube::resources::nodes, "", name);
-  if (!found) co_return found.error().not_found();
-  enter_world(*found);
+  if (!found) {
+    if (found.error().not_found()) co_return true;
+    report_unsettled(name, found.error());
+    co_return false;
+  }
+  if (!enter_world(*found)) co_return false;
   const kube::Node* node = p_.nodes.find(name);
   if (!node || node->uid != uid) co_return true;
   // Any change since makes the late write conflict.
@@ -337,22 +370,36 @@ Task<bool> Controller::settle(std::string name, std::string uid, std::optional<u
     enter_world(*touched);
     co_return true;
   }
-  co_return touched.error().not_found();
+  if (touched.error().not_found()) co_return true;
+  if (!touched.error().conflict()) report_unsettled(name, touched.error());
+  co_return false;
+}
+
+void Controller::report_unsettled(const std::string& node, const kube::ApiError& error) {
+  p_.problems.raise("write node/" + node,
+                    fmt::format("it is not known whether the last write of node {} took effect: {}; the node is left "
+                                "alone and keeps its place until it is",
+                                node, error.message));
+}
+
+// Also of a ledger that could not be read at first.
+Task<void> Controller::settle_all_inherited() {
+  for (;;) {
+    for (const auto& [uid, entry] : p_.ledger.entries()) {
+      if (!entry.inherited || !settling_.insert(uid).second) continue;
+      refresh_occupancy(entry.admission.node);
+      acting_.spawn(settle_inherited(entry.admission.node, uid));
+    }
+    co_await p_.ledger.inherited().wait();
+  }
 }
 
 Task<void> Controller::settle_inherited(std::string node, std::string uid) {
-  const auto still_inherited = [&] {
-    const auto it = p_.ledger.entries().find(uid);
-    return it != p_.ledger.entries().end() && it->second.inherited;
-  };
-  while (still_inherited()) {
-    if (co_await settle(node, uid, std::nullopt)) {
-      if (still_inherited()) release(node, uid);
-      queue_.wake(node);
-      co_return;
-    }
-    co_await io::sleep_for(p_.loop, kSettleRetry);
-  }
+  while (!co_await settle(node, uid, std::nullopt)) co_await io::sleep_for(p_.loop, kSettleRetry);
+  p_.problems.clear("write node/" + node);
+  settling_.erase(uid);
+  release(node, uid);
+  queue_.wake(node);
 }
 
 Task<void> Controller::sweep() {

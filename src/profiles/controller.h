@@ -65,12 +65,15 @@ class Controller {
   void node_changed(const kube::Node* before, const kube::Node* after);
   void refresh_occupancy(std::string_view node);
   void offer(const BudgetKey& key);
+  void follow_age(const BudgetKey& key);
+  io::Steady steady(io::Wall when) const;
   void schedule(const std::string& key, const Decision& decision);
   void report_failures(const std::string& key, const Decision& decision);
   void record(const kube::Node& node, std::string reason, std::string note);
   void decide_one(const std::string& key);
   io::Task<void> act(std::string key, Decision decision);
   io::Task<void> carry_out(std::string key, Decision decision);
+  io::Task<bool> read_again(std::string key, uint64_t version);
   void succeeded(const std::string& key, const Decision& decision);
   void failed(const std::string& key, const kube::ApiError& error);
   void release(const std::string& key, const std::string& uid);
@@ -78,6 +81,8 @@ class Controller {
   // fail. True when settled; false when nothing can be said, and the admission has to stay.
   io::Task<bool> settle(std::string node, std::string uid, std::optional<uint64_t> precondition);
   io::Task<void> settle_inherited(std::string node, std::string uid);
+  io::Task<void> settle_all_inherited();
+  void report_unsettled(const std::string& node, const kube::ApiError& error);
   bool enter_world(const std::string& body);
   io::Task<void> sweep();
 
@@ -91,6 +96,8 @@ class Controller {
   io::Gate configured_;
   bool stopping_ = false;
   std::set<std::string, std::less<>> held_;  // failing; they come back by themselves
+  std::set<std::string> settling_;           // by UID: admissions of a predecessor
+  // For budgets that forget old maintenances: when the next one is forgotten.
   std::map<BudgetKey, std::unique_ptr<io::Alarm>> alarms_;
   std::unique_ptr<Meters> meters_;
   io::Scope acting_;  // last: its tasks use everything above

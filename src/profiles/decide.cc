@@ -16,6 +16,9 @@ namespace {
 
 using Verdict = Why::Verdict;
 
+// More limits than this in one expression are not looked at when it says no.
+constexpr size_t kMostBudgets = 8;
+
 // One decision in the making.
 class Decider {
  public:
@@ -158,24 +161,28 @@ class Decider {
     return passed;
   }
 
-  // Would the expression be true if its budgets answered otherwise? Then the node waits for them.
+  // Which budgets would have to answer otherwise for the expression to be true? The node waits for those. Every set
+  // of them counts that no smaller one makes unnecessary.
   void wait_for_budgets(const CheckExpression& check, const std::vector<CheckResult>& results, std::span<bool> leaves,
                         const ProfileData& data) {
-    for (const bool wanted : {true, false}) {
-      bool any = false;
-      for (size_t i = 0; i < results.size(); ++i) {
-        leaves[i] = results[i].budget ? wanted : results[i].passed;
-        any |= results[i].budget && results[i].passed != wanted;
-      }
-      if (!any || !check.evaluate(leaves)) continue;
-      for (const CheckResult& result : results) {
-        if (!result.budget || result.passed == wanted) continue;
-        const auto& [key, use] = *result.budget;
-        if (wanted) {
-          decision_.waits.push_back({key, data.transition, use.free_at});
-        } else {
-          decision_.rises.push_back(key.scope);
-        }
+    std::vector<size_t> budgets;
+    for (size_t i = 0; i < results.size(); ++i) {
+      if (results[i].budget && budgets.size() < kMostBudgets) budgets.push_back(i);
+    }
+    std::vector<uint32_t> sufficient;
+    for (uint32_t set = 1; set < uint32_t{1} << budgets.size(); ++set) {
+      if (std::any_of(sufficient.begin(), sufficient.end(), [&](uint32_t s) { return (set & s) == s; })) continue;
+      for (size_t i = 0; i < budgets.size(); ++i) leaves[budgets[i]] = results[budgets[i]].passed != ((set >> i) & 1);
+      if (check.evaluate(leaves)) sufficient.push_back(set);
+    }
+    for (size_t i = 0; i < budgets.size(); ++i) {
+      if (std::none_of(sufficient.begin(), sufficient.end(), [&](uint32_t s) { return (s >> i) & 1; })) continue;
+      const CheckResult& result = results[budgets[i]];
+      const auto& [key, use] = *result.budget;
+      if (result.passed) {
+        decision_.rises.push_back(key.scope);
+      } else {
+        decision_.waits.push_back({key, data.transition, use.free_at});
       }
     }
   }
@@ -216,6 +223,7 @@ Decision decide(const World& world, std::string_view name, io::Wall now) {
   const std::string* text = node->annotation(kDataAnnotation);
   auto data = parse_node_data(text ? std::string_view(*text) : std::string_view{});
   if (!data) {
+    nothing.uid = node->uid;
     nothing.unreadable = data.error().message;
     nothing.why = {
         Verdict::error, fmt::format("node {}: annotation {}: {}", name, kDataAnnotation, data.error().message), {}};

@@ -8,8 +8,6 @@
 #include <memory>
 #include <utility>
 
-#include "profiles/suggest.h"
-
 namespace careen::profiles {
 
 namespace {
@@ -24,10 +22,8 @@ constexpr std::string_view kBlanks = " \t\r\n";
 
 bool is_blank(char c) { return kBlanks.find(c) != std::string_view::npos; }
 
-std::string not_defined(std::string_view kind, std::string_view name, const InstanceNames& instances) {
-  std::vector<std::string_view> known;
-  for (const auto& [candidate, index] : instances) known.push_back(candidate);
-  return fmt::format("{} \"{}\" is not defined{}", kind, name, did_you_mean(name, known));
+ExpressionError unknown(std::size_t offset, std::string_view kind, std::string_view name) {
+  return {offset, ErrorKind::unknown_name, fmt::format("{} \"{}\" is not defined", kind, name), std::string{name}};
 }
 
 enum class Token { end, name, both, either, negate, open, close, stray };
@@ -180,14 +176,14 @@ class Parser {
 
   int syntax_error(std::size_t offset, std::string message) {
     failed_ = true;
-    errors_.push_back({offset, ErrorKind::syntax, std::move(message)});
+    errors_.push_back({offset, ErrorKind::syntax, std::move(message), {}});
     return 0;
   }
 
   int lookup(const Lexeme& name) {
     const auto found = checks_.find(name.text);
     if (found != checks_.end()) return found->second;
-    errors_.push_back({name.offset, ErrorKind::unknown_name, not_defined("check", name.text, checks_)});
+    errors_.push_back(unknown(name.offset, "check", name.text));
     return 0;
   }
 
@@ -278,9 +274,9 @@ tl::expected<std::vector<int>, std::vector<ExpressionError>> parse_chain(std::st
     if (const auto found = instances.find(name); found != instances.end()) {
       chain.push_back(found->second);
     } else if (name.empty()) {
-      errors.push_back({at, ErrorKind::syntax, fmt::format("the name of a {} is missing here", kind)});
+      errors.push_back({at, ErrorKind::syntax, fmt::format("the name of a {} is missing here", kind), {}});
     } else {
-      errors.push_back({at + first, ErrorKind::unknown_name, not_defined(kind, name, instances)});
+      errors.push_back(unknown(at + first, kind, name));
     }
     at = end + 2;
   }
@@ -296,7 +292,8 @@ std::string to_text(const CheckExpression& expression, std::span<const std::stri
     const auto take = [&](int operand, int at_least) {
       std::string text = std::move(texts[static_cast<std::size_t>(operand)]);
       const Op op = expression.nodes[static_cast<std::size_t>(operand)].op;
-      return binding(op) < at_least ? "(" + std::move(text) + ")" : text;
+      if (binding(op) < at_least) text = "(" + std::move(text) + ")";
+      return text;
     };
     const int mine = binding(node.op);
     switch (node.op) {

@@ -20,6 +20,7 @@ struct ExpressionError {
   std::size_t offset = 0;  // byte in the text
   Kind kind = Kind::syntax;
   std::string message;  // may quote the text
+  std::string name;     // unknown_name: the name
 };
 
 struct CheckExpression {

@@ -94,7 +94,11 @@ Occupancy::Changes Occupancy::update(std::string_view name, const Config& config
   for (auto& [scope, members] : scopes_) {
     const auto it = members.find(name);
     if (member && matches(scope, name)) {
-      if (it == members.end()) changes.joined.push_back(scope);
+      if (it == members.end()) {
+        changes.joined.push_back(scope);
+      } else if (it->second != *member) {
+        changes.altered.push_back(scope);
+      }
       members.insert_or_assign(std::string(name), *member);
     } else if (it != members.end()) {
       members.erase(it);

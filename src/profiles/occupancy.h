@@ -37,6 +37,7 @@ class Occupancy {
     // The latest transition per profile of the node, for limits that forget old maintenances; nullopt when the
     // node's data cannot be read.
     std::optional<std::map<std::string, io::Wall, std::less<>>> transitions;
+    bool operator==(const Member&) const = default;
   };
   using Members = std::map<std::string, Member, std::less<>>;  // by node name
 
@@ -46,6 +47,7 @@ class Occupancy {
   struct Changes {
     std::vector<Scope> left;
     std::vector<Scope> joined;
+    std::vector<Scope> altered;  // still a member, with other facts
   };
   // Looks at one node again, after it, its admission or the configuration changed.
   Changes update(std::string_view node, const Config& config);

@@ -42,6 +42,12 @@ std::size_t character_length(std::string_view text, std::size_t at) {
   return overlong || surrogate || too_large ? 0 : length;
 }
 
+// People count characters, not bytes.
+int count_characters(std::string_view text) {
+  return static_cast<int>(
+      std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
+}
+
 bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; }
 
 std::string_view kind_name(Kind kind) {
@@ -72,6 +78,8 @@ class DocumentBuilder final : public YAML::EventHandler {
 
   // Where the last value of the document begins.
   std::size_t last_offset() const { return last_offset_; }
+  // A mistake in the syntax may look like a key that is no string: this is only the last explanation.
+  const std::optional<Remark>& bad_key() const { return bad_key_; }
 
   void OnDocumentStart(const YAML::Mark&) override {}
   void OnDocumentEnd() override {}
@@ -117,7 +125,7 @@ class DocumentBuilder final : public YAML::EventHandler {
     // In a map: the key whose value comes next.
     std::optional<std::string> key;
     bool merge = false;
-    std::size_t key_offset = 0;
+    Position key_where;
     std::set<std::string, std::less<>> written;  // keys that stand in this map itself
   };
 
@@ -133,19 +141,47 @@ class DocumentBuilder final : public YAML::EventHandler {
     const std::size_t offset = offset_of(mark);
     last_offset_ = std::max(last_offset_, offset);
     const bool in_flow = !stack_.empty() && stack_.back().flow;
-    if (!in_flow && document_.is_indented_by_tab(offset)) refuse(offset, std::string{kTabs});
+    if (!in_flow && document_.is_indented_by_tab(offset)) throw Refused{document_.syntax_error(offset, "")};
     if (document_.values_.size() >= kMostValues) refuse(offset, "the file has too many values");
     Value& value = document_.values_.emplace_back();
     value.offset = offset;
-    value.where = document_.position(offset);
+    value.where = position_of(offset);
     return value;
   }
 
-  // The parser takes a quote as the last character of a file for an empty string.
+  // Values come nearly in order of the file: counting goes on from the last place, or a long line would cost its
+  // square.
+  Position position_of(std::size_t offset) {
+    const std::string_view text = document_.text_;
+    if (offset < cursor_offset_ || text.substr(cursor_offset_, offset - cursor_offset_).find('\n') != text.npos) {
+      cursor_ = document_.position(offset);
+    } else {
+      cursor_.column += count_characters(text.substr(cursor_offset_, offset - cursor_offset_));
+    }
+    cursor_offset_ = offset;
+    return cursor_;
+  }
+
+  // The parser takes the end of the file for a closing quote.
   void refuse_open_quote(std::size_t offset) const {
     const std::string_view text = document_.text_;
-    if (offset + 1 != text.size()) return;
-    if (text[offset] == '"' || text[offset] == '\'') refuse(offset, "this quote is not closed");
+    // An anchor and a tag may stand before the text itself.
+    while (offset < text.size() && (text[offset] == '&' || text[offset] == '!')) {
+      offset = std::min(text.find_first_of(" \t\r\n", offset), text.size());
+      offset = std::min(text.find_first_not_of(" \t\r\n", offset), text.size());
+    }
+    if (offset == text.size() || (text[offset] != '"' && text[offset] != '\'')) return;
+    const char quote = text[offset];
+    for (std::size_t i = offset + 1; i < text.size(); ++i) {
+      if (quote == '"' && text[i] == '\\') {
+        ++i;
+      } else if (text[i] == quote) {
+        const bool doubled = quote == '\'' && i + 1 < text.size() && text[i + 1] == quote;
+        if (!doubled) return;
+        ++i;
+      }
+    }
+    refuse(offset, "this quote is not closed");
   }
 
   void set_tagged(Value& value, std::string_view tag, const std::string& text) const {
@@ -207,19 +243,19 @@ class DocumentBuilder final : public YAML::EventHandler {
     }
   }
 
-  void take_key(Open& parent, const Value& key, std::size_t offset, bool merge_key) const {
-    if (key.kind != Kind::string) {
-      const std::string spelling = key.is_scalar() ? " (" + key.text + ")" : "";
-      refuse(offset, fmt::format("a key must be a string, but YAML reads this one as {}{}; put it in quotes",
-                                 kind_name(key.kind), spelling));
-    }
+  void take_key(Open& parent, const Value& key, std::size_t offset, bool merge_key) {
     parent.key = key.text;
-    parent.key_offset = offset;
+    parent.key_where = position_of(offset);
     parent.merge = merge_key;
+    if (key.kind == Kind::string || bad_key_) return;
+    const std::string spelling = key.text.empty() ? "" : " (" + key.text + ")";
+    bad_key_ = Remark{parent.key_where,
+                      fmt::format("a key must be a string, but YAML reads this one as {}{}; put it in quotes",
+                                  kind_name(key.kind), spelling)};
   }
 
   void assign(Open& parent, const Value& value) const {
-    const Position where = document_.position(parent.key_offset);
+    const Position where = parent.key_where;
     if (!parent.written.insert(*parent.key).second) {
       document_.warnings_.push_back(
           {where, fmt::format("the key \"{}\" is given twice; the last one counts", *parent.key)});
@@ -256,6 +292,9 @@ class DocumentBuilder final : public YAML::EventHandler {
   std::map<YAML::anchor_t, const Value*> anchors_;
   std::size_t merged_keys_ = 0;
   std::size_t last_offset_ = 0;
+  std::optional<Remark> bad_key_;
+  Position cursor_{1, 1};
+  std::size_t cursor_offset_ = 0;
 };
 
 namespace {
@@ -301,11 +340,7 @@ Position Document::position(std::size_t offset) const {
   offset = std::min(offset, text_.size());
   const auto after = std::upper_bound(line_starts_.begin(), line_starts_.end(), offset);
   const std::size_t start = *std::prev(after);
-  // People count characters, not bytes.
-  int column = 1;
-  for (std::size_t i = start; i < offset; ++i) {
-    if ((static_cast<unsigned char>(text_[i]) & 0xC0) != 0x80) ++column;
-  }
+  const int column = 1 + count_characters(std::string_view{text_}.substr(start, offset - start));
   return {static_cast<int>(after - line_starts_.begin()), column};
 }
 
@@ -406,6 +441,7 @@ tl::expected<Document, Remark> Document::parse(std::string text) {
       return tl::make_unexpected(document.syntax_error(at, error.msg));
     }
   }
+  if (builder.bad_key()) return tl::make_unexpected(*builder.bad_key());
   if (document.root_ == nullptr) document.root_ = &document.values_.emplace_back();
   return document;
 }

@@ -270,17 +270,20 @@ Value reparse_interpolated(std::string_view text, std::vector<std::unique_ptr<Va
   const bool bracketed = text.size() >= 2 && text.front() == '[' && text.back() == ']';
   const std::string_view inner = bracketed ? trimmed(text.substr(1, text.size() - 2)) : text;
   const std::vector<std::string_view> parts = split_items(inner);
+  // Where text is wanted after all, what the variable says is taken as it is, as for every string.
+  const auto read = [](Value& scalar, std::string_view part) {
+    set_interpolated_scalar(scalar, part);
+    if (scalar.kind != Kind::string) scalar.text = part;
+  };
   if (!bracketed && parts.size() == 1) {
-    set_interpolated_scalar(value, text);
+    read(value, text);
     return value;
   }
   value.kind = Kind::list;
   if (inner.empty()) return value;
   for (std::string_view part : parts) {
     auto item = std::make_unique<Value>();
-    set_interpolated_scalar(*item, part);
-    // Items are read as text; what the environment says is taken as it is, as for every string.
-    if (item->kind != Kind::string) item->text = part;
+    read(*item, part);
     value.items.push_back(item.get());
     storage.push_back(std::move(item));
   }

@@ -269,6 +269,7 @@ def up(name, options, nodes, per_node, programs, timeout):
     try:
         os.makedirs(paths.logs, mode=0o700)
         _bring_up(cluster, nodes, per_node, timeout)
+        say(f"cluster '{name}' is up after {time.monotonic() - begun:.1f}s: {cluster.server}")
     except BaseException as error:
         with INTERRUPTS.ignored():
             records = list(cluster.state["processes"].values())
@@ -280,7 +281,6 @@ def up(name, options, nodes, per_node, programs, timeout):
             else:
                 shutil.rmtree(paths.folder, ignore_errors=True)
         raise
-    say(f"cluster '{name}' is up after {time.monotonic() - begun:.1f}s: {cluster.server}")
     return cluster
 
 

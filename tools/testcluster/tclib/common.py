@@ -129,13 +129,15 @@ class Interrupts:
 
     Inside `deferred()` the exception waits until the block ends, so that a
     process is never started without being recorded; inside `ignored()` it does
-    not come at all, so that a second Ctrl-C does not cut the clean-up short.
+    not come at all. It comes only once, so that a second Ctrl-C does not cut
+    the clean-up after the first one short.
     """
 
     def __init__(self):
         self._deferring = 0
         self._ignoring = 0
         self._pending = None
+        self._raised = False
 
     def install(self):
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
@@ -144,11 +146,12 @@ class Interrupts:
                 signal.signal(number, self._arrived)
 
     def _arrived(self, number, _frame):
-        if self._ignoring:
+        if self._ignoring or self._raised:
             say("still cleaning up …")
         elif self._deferring:
             self._pending = number
         else:
+            self._raised = True
             raise Interrupted(number)
 
     @contextlib.contextmanager
@@ -160,6 +163,7 @@ class Interrupts:
             self._deferring -= 1
             if self._pending is not None and not self._deferring and not self._ignoring:
                 number, self._pending = self._pending, None
+                self._raised = True
                 raise Interrupted(number)
 
     @contextlib.contextmanager

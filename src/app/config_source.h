@@ -1,0 +1,44 @@
+// The configuration file, kept current: loaded at the start and whenever it changes. A broken file is reported and the
+// last good configuration stays.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "io/files.h"
+#include "io/metrics.h"
+#include "io/problems.h"
+#include "profiles/config.h"
+
+namespace careen::app {
+
+class ConfigSource {
+ public:
+  using Taken = std::function<void(std::shared_ptr<const profiles::Config>)>;
+
+  ConfigSource(io::Loop& loop, io::Files& files, std::string path, profiles::Environment environment,
+               io::Metrics& metrics, io::Problems& problems, io::Log log, Taken taken);
+
+  // The first load, then a watch.
+  void start();
+  bool valid_once() const { return valid_once_; }
+
+ private:
+  void load();
+  io::Loop& loop_;
+  io::Files& files_;
+  std::string path_;
+  profiles::Environment environment_;
+  io::Problems& problems_;
+  io::Log log_;
+  Taken taken_;
+  io::Gauge& valid_;
+  io::Gauge& loaded_at_;
+  io::Counter& failures_;
+  std::string text_;
+  bool valid_once_ = false;
+  std::unique_ptr<io::Files::Watch> watch_;
+};
+
+}  // namespace careen::app

@@ -1,0 +1,131 @@
+#include "io/process.h"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include "io/test_support.h"
+
+namespace careen::io {
+namespace {
+
+ProcessRequest shell(std::string script) {
+  ProcessRequest request;
+  request.argv = {"sh", "-c", std::move(script)};
+  return request;
+}
+
+class ProcessTest : public testing::Test {
+ protected:
+  Result<ProcessResult> run(ProcessRequest request) { return run_task(loop_, run_process(loop_, std::move(request))); }
+  RealLoop loop_;
+};
+
+TEST_F(ProcessTest, GivesOutputAndExitCode) {
+  const auto result = run(shell("echo out; echo err >&2; exit 3"));
+  ASSERT_TRUE(result) << result.error().message;
+  EXPECT_EQ(result->exit_code, 3);
+  EXPECT_EQ(result->out, "out\n");
+  EXPECT_EQ(result->err, "err\n");
+}
+
+TEST_F(ProcessTest, AddsToTheEnvironment) {
+  ::setenv("CAREEN_TEST_KEPT", "kept", 1);
+  ::setenv("CAREEN_TEST_REPLACED", "old", 1);
+  ProcessRequest request = shell("echo $CAREEN_TEST_KEPT $CAREEN_TEST_REPLACED");
+  request.environment = {{"CAREEN_TEST_REPLACED", "new"}};
+  EXPECT_EQ(run(request)->out, "kept new\n");
+}
+
+TEST_F(ProcessTest, NamesAProgramThatDoesNotExist) {
+  ProcessRequest request;
+  request.argv = {"no-such-program-here"};
+  const auto result = run(request);
+  EXPECT_EQ(result.error().kind, ErrorKind::process);
+  EXPECT_EQ(result.error().message, "cannot run \"no-such-program-here\": No such file or directory");
+}
+
+TEST_F(ProcessTest, ASignalIsAnExitCode) { EXPECT_EQ(run(shell("kill -TERM $$"))->exit_code, 128 + SIGTERM); }
+
+// Our ignored SIGPIPE must not be inherited: `yes` would go on for ever with an error otherwise.
+TEST_F(ProcessTest, ChildrenHaveDefaultSignals) {
+  EXPECT_EQ(run(shell("trap"))->out, "");
+  EXPECT_EQ(run(shell("kill -PIPE $$; echo survived"))->out, "");
+}
+
+TEST_F(ProcessTest, TooMuchOutputIsAnErrorButNotOnStderr) {
+  ProcessRequest request = shell("yes");
+  request.max_output = 1000;
+  EXPECT_EQ(run(request).error().message, "\"sh\" wrote more than 1000 bytes");
+  request = shell("head -c 100000 /dev/zero >&2; echo done");
+  request.max_output = 1000;
+  const auto result = run(request);
+  ASSERT_TRUE(result);
+  EXPECT_EQ(result->out, "done\n");
+  EXPECT_EQ(result->err.size(), 1000u);
+}
+
+bool alive(const std::string& pid) {
+  // A killed child of a killed parent may be waiting for its new parent to collect it.
+  std::ifstream status("/proc/" + pid + "/stat");
+  std::string number, name, state;
+  return (status >> number >> name >> state) && state != "Z" && state != "X";
+}
+
+TEST_F(ProcessTest, TimeOutKillsTheWholeGroup) {
+  const TemporaryFolder folder;
+  ProcessRequest request = shell("sleep 1000 & echo $! > " + (folder / "pid") + "; wait");
+  request.timeout = milliseconds{300};
+  const auto result = run(request);
+  EXPECT_EQ(result.error().kind, ErrorKind::timeout);
+  EXPECT_EQ(result.error().message, "\"sh\" did not end within 300ms and was killed");
+  std::string pid;
+  std::ifstream(folder / "pid") >> pid;
+  ASSERT_FALSE(pid.empty());
+  loop_.run_until([&] { return !alive(pid); });
+}
+
+TEST_F(ProcessTest, DestroyingTheTaskKills) {
+  const TemporaryFolder folder;
+  {
+    Scope scope(loop_);
+    std::optional<Result<ProcessResult>> out;
+    scope.spawn(store_result(run_process(loop_, shell("echo $$ > " + (folder / "pid") + "; exec sleep 1000")), &out));
+    // The shell writes from outside of our loop, so look again and again.
+    while (!std::filesystem::exists(folder / "pid") || std::filesystem::file_size(folder / "pid") == 0) {
+      Alarm wake(loop_, [] {});
+      wake.set(loop_.now() + milliseconds{5});
+      loop_.run_until([&] { return !wake.pending(); });
+    }
+  }
+  std::string pid;
+  std::ifstream(folder / "pid") >> pid;
+  // Reaped too: the entry is gone.
+  Alarm wake(loop_, [] {});
+  while (std::filesystem::exists("/proc/" + pid)) {
+    wake.set(loop_.now() + milliseconds{5});
+    loop_.run_until([&] { return !wake.pending(); });
+  }
+}
+
+TEST_F(ProcessTest, AGrandchildThatKeepsThePipeDoesNotHoldUs) {
+  ProcessRequest request = shell("sleep 5 & echo here");
+  const Steady start = loop_.now();
+  EXPECT_EQ(run(request)->out, "here\n");
+  EXPECT_LT(loop_.now() - start, seconds{4});
+}
+
+TEST(SignalWatchTest, CallsForEachSignalUntilDestroyed) {
+  RealLoop loop;
+  std::vector<int> seen;
+  auto watch = watch_signals(loop, {SIGUSR1, SIGUSR2}, [&](int number) { seen.push_back(number); });
+  ::raise(SIGUSR1);
+  loop.run_until([&] { return seen.size() == 1; });
+  ::raise(SIGUSR2);
+  loop.run_until([&] { return seen.size() == 2; });
+  EXPECT_EQ(seen, (std::vector<int>{SIGUSR1, SIGUSR2}));
+  watch.reset();
+  EXPECT_EQ(::signal(SIGUSR1, SIG_DFL), SIG_DFL);
+}
+
+}  // namespace
+}  // namespace careen::io

@@ -1,0 +1,518 @@
+#include "kube/reflector.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+
+namespace careen::kube {
+
+namespace {
+
+constexpr io::Duration kFirstBackoff = io::seconds{1};
+constexpr io::Duration kLongestBackoff = io::seconds{30};
+// A server that restarts is back within seconds; so are we then.
+constexpr io::Duration kLongestReconnect = io::seconds{10};
+// Rights and definitions are changed by people.
+constexpr io::Duration kSlowRetry = io::seconds{30};
+// The server sends a bookmark about each minute.
+constexpr io::Duration kSilence = io::seconds{120};
+// A watch that ends earlier without news counts as failed.
+constexpr io::Duration kShortWatch = io::seconds{1};
+constexpr io::Duration kShortestWatch = io::minutes{5};
+constexpr io::Duration kLongestWatch = io::minutes{10};
+constexpr io::Duration kPageTimeout = io::seconds{30};
+constexpr int kTooNewTries = 3;
+constexpr int kGoneTries = 3;
+
+void add_parameter(std::string& query, std::string_view key, std::string_view value) {
+  if (value.empty()) return;
+  if (!query.empty()) query += '&';
+  query += key;
+  query += '=';
+  for (const char c : value) {
+    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                       std::string_view("-._~").find(c) != std::string_view::npos;
+    if (plain) {
+      query += c;
+    } else {
+      query += fmt::format("%{:02X}", static_cast<unsigned char>(c));
+    }
+  }
+}
+
+io::Task<void> sleep_task(io::Loop* loop, io::Steady until) { co_await io::sleep_until(*loop, until); }
+io::Task<void> signal_task(io::Signal* signal) { co_await signal->wait(); }
+
+}  // namespace
+
+std::string_view to_string(Reflector::State state) {
+  switch (state) {
+    case Reflector::State::listing:
+      return "listing";
+    case Reflector::State::watching:
+      return "watching";
+    case Reflector::State::waiting:
+      return "waiting";
+  }
+  std::abort();
+}
+
+// Shared with the hook that runs before each scrape, which may outlive the reflector.
+struct Reflector::Meters {
+  Meters(io::Metrics& metrics, const std::string& name, Reflector* owner)
+      : reflector(owner),
+        metrics_(metrics),
+        name_(name),
+        objects(metrics.gauge("careen_cache_objects", "Objects in the watch cache.", {{"resource", name}})),
+        silent(metrics.gauge("careen_cache_silent_seconds",
+                             "Time since the last event, bookmark or list of the watch cache.", {{"resource", name}})),
+        synced(metrics.gauge("careen_cache_synced", "Whether the first list of the watch cache is complete.",
+                             {{"resource", name}})) {
+    for (size_t i = 0; i < events.size(); ++i) {
+      const std::string type(to_string(static_cast<EventType>(i)));
+      events[i] = &metrics.counter("careen_cache_events_total", "Events of the watch cache's watches.",
+                                   {{"resource", name}, {"type", type}});
+    }
+    synced.set(0);
+  }
+
+  void count_list(std::string_view cause) {
+    metrics_
+        .counter("careen_cache_relists_total", "Lists of the watch cache, by what made them necessary.",
+                 {{"resource", name_}, {"cause", std::string(cause)}})
+        .add();
+  }
+
+  Reflector* reflector;
+  io::Metrics& metrics_;
+  std::string name_;
+  io::Gauge& objects;
+  io::Gauge& silent;
+  io::Gauge& synced;
+  std::array<io::Counter*, 5> events{};
+};
+
+Reflector::Reflector(io::Loop& loop, Client& client, io::Metrics& metrics, io::Problems& problems, io::Random& random,
+                     Sink& sink, ReflectorOptions options, io::Log log)
+    : loop_(loop),
+      client_(client),
+      problems_(problems),
+      random_(random),
+      sink_(sink),
+      options_(std::move(options)),
+      log_(std::move(log)),
+      synced_(loop),
+      heard_(loop.now()),
+      wake_(loop),
+      answered_gate_(loop) {
+  if (options_.name.empty()) options_.name = options_.resource.plural;
+  problem_key_ = "watch " + options_.name;
+  log_ = log_.with("resource", options_.name);
+  meters_ = std::make_shared<Meters>(metrics, options_.name, this);
+  metrics.before_scrape([meters = meters_] {
+    if (!meters->reflector) return;
+    meters->objects.set(static_cast<double>(meters->reflector->sink_.size()));
+    meters->silent.set(io::to_seconds(meters->reflector->silent_for()));
+  });
+}
+
+Reflector::~Reflector() { meters_->reflector = nullptr; }
+
+io::Task<void> Reflector::run() {
+  start_list("start");
+  for (;;) {
+    switch (state_) {
+      case State::listing:
+        after_list(co_await list());
+        break;
+      case State::watching:
+        after_watch(co_await watch());
+        break;
+      case State::waiting:
+        co_await pause();
+        state_ = after_pause_;
+        break;
+    }
+  }
+}
+
+// ---- Transitions -------------------------------------------------------------------------------------------------
+
+void Reflector::after_list(const Outcome& outcome) {
+  if (outcome.ending != Ending::complete) sink_.drop_list();
+  if (outcome.ending != Ending::gone) expired_ = 0;
+  if (outcome.ending != Ending::too_new) too_new_ = 0;
+  switch (outcome.ending) {
+    case Ending::complete:
+      if (fresh_list_wanted()) return start_list("requested");
+      state_ = State::watching;
+      return;
+    case Ending::gone:
+      // Once more, page by page; a cluster in which that lasts too long is listed in one piece.
+      ++expired_;
+      if (expired_ <= 2) return start_list("expired");
+      return fail_then(State::listing, outcome);
+    case Ending::too_new:
+      // Another server than the one we heard the newest version from may be a little behind. If it stays so, that
+      // version no longer exists: a backup was restored.
+      if (++too_new_ < kTooNewTries) {
+        return wait_then(State::listing,
+                         std::max(backoff(kFirstBackoff), outcome.retry_after.value_or(io::seconds{1})));
+      }
+      too_new_ = 0;
+      consistent_ = true;
+      return start_list("behind");
+    default:
+      return fail_then(State::listing, outcome);
+  }
+}
+
+void Reflector::after_watch(const Outcome& outcome) {
+  if (outcome.ending != Ending::silent) silent_ = 0;
+  const bool lasted = loop_.now() - watch_begun_ >= kShortWatch || position_ > watch_from_;
+  switch (outcome.ending) {
+    case Ending::complete:
+    case Ending::broken:
+      if (lasted) {
+        state_ = State::watching;
+        return;
+      }
+      return fail_then(State::watching, outcome);
+    case Ending::wanted:
+      return start_list("requested");
+    case Ending::silent:
+      log_.warn("the watch was silent for too long and is opened again", "limit", io::format_duration(kSilence));
+      // Silent again, although its server sends bookmarks: it may be waiting for a version that never comes.
+      if (++silent_ >= 2) return start_list("silent");
+      state_ = State::watching;
+      return;
+    case Ending::gone:
+      if (++gone_ < kGoneTries) return start_list("gone");
+      meters_->count_list("gone");
+      return fail_then(State::listing, outcome);
+    case Ending::too_new:
+      meters_->count_list("behind");
+      return fail_then(State::listing, outcome);
+    case Ending::unreadable:
+      log_.warn("a watch event could not be read", "error", outcome.message);
+      if (unreadable_at_ == position_) {
+        meters_->count_list("unreadable");
+        return fail_then(State::listing, outcome);
+      }
+      unreadable_at_ = position_;
+      return fail_then(State::watching, outcome);
+    case Ending::rejected:
+    case Ending::missing:
+      meters_->count_list("error");
+      return fail_then(State::listing, outcome);
+    default:
+      return fail_then(State::watching, outcome);
+  }
+}
+
+void Reflector::start_list(std::string_view cause) {
+  meters_->count_list(cause);
+  if (cause != "start") log_.info("listing again", "cause", cause);
+  state_ = State::listing;
+}
+
+void Reflector::wait_then(State next, io::Duration pause) {
+  state_ = State::waiting;
+  after_pause_ = next;
+  pause_ends_ = loop_.now() + pause;
+}
+
+// One problem tells of the failure until it changes or is gone; what passes by itself at once is not worth one.
+void Reflector::fail_then(State next, const Outcome& outcome) {
+  ++failures_;
+  trouble_after_open_ = outcome.after_open;
+  const bool lasting = outcome.ending == Ending::unknown_user || outcome.ending == Ending::forbidden ||
+                       outcome.ending == Ending::missing;
+  if (problem_ != outcome.ending && (lasting || failures_ >= 2)) {
+    problem_ = outcome.ending;
+    problems_.raise(problem_key_, describe(outcome));
+  }
+  switch (outcome.ending) {
+    case Ending::forbidden:
+    case Ending::missing:
+      return wait_then(next, around(kSlowRetry));
+    case Ending::unknown_user:
+    case Ending::unreachable:
+    case Ending::untrusted:
+    case Ending::unsendable:
+      return wait_then(next, backoff(kLongestReconnect));
+    default:
+      return wait_then(next, std::max(backoff(kLongestBackoff), outcome.retry_after.value_or(io::Duration{})));
+  }
+}
+
+io::Task<void> Reflector::pause() {
+  // Who newly asks for a fresh list does not wait for it.
+  while (loop_.now() < pause_ends_ && asked_ == tried_) {
+    co_await io::race(loop_, sleep_task(&loop_, pause_ends_), signal_task(&wake_));
+  }
+  if (fresh_list_wanted()) after_pause_ = State::listing;
+}
+
+// ---- Listing -----------------------------------------------------------------------------------------------------
+
+io::Task<Reflector::Outcome> Reflector::list() {
+  const uint64_t asked = tried_ = asked_;
+  const uint64_t newest = std::max(position_, sink_.newest_version());
+  const bool consistent = consistent_ || fresh_list_wanted() || !synced() || newest == 0;
+  const bool in_one_piece = expired_ >= 2;
+  uint64_t version = 0;
+  std::string token;
+  sink_.begin_list();
+  do {
+    CallOptions call;
+    call.timeout = kPageTimeout;
+    // The first page is tried again by our own state machine, which tells of the failure; a page in the middle is
+    // worth more than a new beginning.
+    call.attempts = token.empty() ? 1 : 4;
+    if (!in_one_piece) add_parameter(call.query, "limit", std::to_string(options_.page_size));
+    add_parameter(call.query, "labelSelector", options_.label_selector);
+    add_parameter(call.query, "fieldSelector", options_.field_selector);
+    if (!token.empty()) {
+      add_parameter(call.query, "continue", token);
+    } else if (!consistent) {
+      add_parameter(call.query, "resourceVersion", std::to_string(newest));
+      add_parameter(call.query, "resourceVersionMatch", "NotOlderThan");
+    }
+    auto body = co_await client_.list(options_.resource, options_.ns, std::move(call));
+    if (!body) co_return outcome_of(body.error());
+    const auto page = read_page(*body, [this](RawObject& object) { return sink_.listed(object); });
+    if (!page) co_return Outcome{Ending::unreadable, page.error().message, std::nullopt, false};
+    if (token.empty()) version = page->version;
+    token = page->continue_token;
+  } while (!token.empty());
+
+  if (version < newest) {
+    log_.warn("the server's latest version is older than one seen before: its history went back, all is taken anew",
+              "seen", newest, "latest", version);
+  }
+  sink_.end_list(version);
+  position_ = version;
+  silent_ = 0;
+  unreadable_at_.reset();
+  consistent_ = false;
+  heard();
+  reached();
+  synced_.open();
+  meters_->synced.set(1);
+  if (consistent) {
+    answered_ = asked;
+    answered_gate_.open();
+    answered_gate_.close();
+  }
+  co_return Outcome{};
+}
+
+void Reflector::request_relist() {
+  ++asked_;
+  wake_.notify();
+}
+
+io::Task<uint64_t> Reflector::refresh() {
+  request_relist();
+  const uint64_t mine = asked_;
+  while (answered_ < mine) co_await answered_gate_.wait();
+  co_return position_;
+}
+
+// ---- Watching ----------------------------------------------------------------------------------------------------
+
+io::Task<Reflector::Outcome> Reflector::watch() {
+  watch_begun_ = alive_ = loop_.now();
+  watch_from_ = position_;
+  Outcome followed, given_up;
+  const int ended = co_await io::race(loop_, follow(&followed), watch_over(&given_up));
+  co_return ended == 0 ? std::move(followed) : std::move(given_up);
+}
+
+// Ends when the watch does.
+io::Task<void> Reflector::follow(Outcome* outcome) {
+  std::string query;
+  add_parameter(query, "watch", "true");
+  add_parameter(query, "allowWatchBookmarks", "true");
+  const double span = io::to_seconds(kLongestWatch - kShortestWatch);
+  const auto limit = static_cast<int64_t>(io::to_seconds(kShortestWatch) + span * random_.unit());
+  add_parameter(query, "timeoutSeconds", std::to_string(limit));
+  add_parameter(query, "resourceVersion", std::to_string(position_));
+  add_parameter(query, "labelSelector", options_.label_selector);
+  add_parameter(query, "fieldSelector", options_.field_selector);
+  auto stream = co_await client_.watch(options_.resource, options_.ns, std::move(query));
+  if (!stream) {
+    *outcome = outcome_of(stream.error());
+    co_return;
+  }
+  reached();
+  outcome->after_open = true;
+  WatchDecoder decoder;
+  bool bookmarked = false;
+  const WatchDecoder::Visitor visit = [&](EventType type, RawObject& object) {
+    bookmarked = bookmarked || type == EventType::bookmark;
+    return take(type, object, *outcome);
+  };
+  for (;;) {
+    const auto more = co_await (*stream)->read(decoder.buffer());
+    // Half a line at the end is no event: the next watch begins after the last whole one.
+    if (!more || !*more) {
+      outcome->ending = more ? Ending::complete : Ending::broken;
+      outcome->message = more ? "the server ends it at once" : more.error().message;
+      co_return;
+    }
+    const auto drained = decoder.drain(visit);
+    if (!drained) {
+      outcome->ending = Ending::unreadable;
+      outcome->message = drained.error().message;
+      co_return;
+    }
+    if (!*drained) co_return;
+    if (std::exchange(bookmarked, false)) decoder.shrink();
+  }
+}
+
+// Ends when the watch should.
+io::Task<void> Reflector::watch_over(Outcome* outcome) {
+  for (;;) {
+    if (fresh_list_wanted()) {
+      outcome->ending = Ending::wanted;
+      co_return;
+    }
+    if (loop_.now() >= alive_ + kSilence) {
+      outcome->ending = Ending::silent;
+      co_return;
+    }
+    co_await io::race(loop_, sleep_task(&loop_, alive_ + kSilence), signal_task(&wake_));
+  }
+}
+
+io::Result<bool> Reflector::take(EventType type, RawObject& object, Outcome& outcome) {
+  meters_->events[static_cast<size_t>(type)]->add();
+  if (type == EventType::error) {
+    const auto status = decode_text(object);
+    if (!status) return tl::make_unexpected(status.error());
+    const auto document = Json::parse(*status);
+    const int64_t code = document ? (*document)["code"].integer().value_or(0) : 0;
+    outcome = outcome_of(to_api_error(static_cast<int>(code), *status));
+    outcome.after_open = true;
+    if (outcome.ending != Ending::gone && outcome.ending != Ending::failing) outcome.ending = Ending::rejected;
+    return false;
+  }
+  const auto version = type == EventType::bookmark ? decode_version(object) : sink_.event(type, object);
+  if (!version) return tl::make_unexpected(version.error());
+  if (type == EventType::bookmark) sink_.bookmark(*version);
+  position_ = std::max(position_, *version);
+  gone_ = 0;
+  heard();
+  healed();
+  return true;
+}
+
+// ---- What is known of the server ---------------------------------------------------------------------------------
+
+void Reflector::heard() { heard_ = alive_ = loop_.now(); }
+
+void Reflector::healed() {
+  failures_ = 0;
+  trouble_after_open_ = false;
+  if (!problem_) return;
+  problem_.reset();
+  problems_.clear(problem_key_);
+}
+
+// A list or an open watch shows that we may and can; what was wrong with a watch's events shows only in events.
+void Reflector::reached() {
+  if (!trouble_after_open_) healed();
+}
+
+io::Duration Reflector::around(io::Duration middle) {
+  return std::chrono::duration_cast<io::Duration>(middle * (0.9 + 0.2 * random_.unit()));
+}
+
+// Doubles with each failure in a row; half of it is drawn, so that many replicas do not come back in one moment.
+io::Duration Reflector::backoff(io::Duration longest) {
+  const int doublings = std::clamp(failures_ - 1, 0, 10);
+  const io::Duration full = std::min(kFirstBackoff * (int64_t{1} << doublings), longest);
+  return std::chrono::duration_cast<io::Duration>(full * (0.5 + 0.5 * random_.unit()));
+}
+
+Reflector::Ending Reflector::ending_of(io::ErrorKind kind) {
+  switch (kind) {
+    case io::ErrorKind::timeout:
+    case io::ErrorKind::connect:
+    case io::ErrorKind::closed:
+    case io::ErrorKind::protocol:
+      return Ending::unreachable;
+    case io::ErrorKind::tls:
+      return Ending::untrusted;
+    case io::ErrorKind::file:
+    case io::ErrorKind::process:
+    case io::ErrorKind::invalid:
+      return Ending::unsendable;
+  }
+  std::abort();
+}
+
+Reflector::Outcome Reflector::outcome_of(const ApiError& error) {
+  const auto ending = [&error] {
+    if (error.network) return ending_of(*error.network);
+    if (error.gone()) return Ending::gone;
+    if (error.message.find("Too large resource version") != std::string::npos) return Ending::too_new;
+    switch (error.code) {
+      case 401:
+        return Ending::unknown_user;
+      case 403:
+        return Ending::forbidden;
+      case 404:
+        return Ending::missing;
+      case 408:
+      case 429:
+        return Ending::failing;
+      default:
+        return error.code >= 500 ? Ending::failing : Ending::rejected;
+    }
+  };
+  return {ending(), error.message, error.retry_after, false};
+}
+
+std::string Reflector::describe(const Outcome& outcome) const {
+  const Resource& resource = options_.resource;
+  std::string what = resource.plural + (resource.group.empty() ? "" : "." + resource.group);
+  if (!options_.ns.empty()) what += " in namespace " + options_.ns;
+  const std::string now = synced() ? "what was known of them stays in use meanwhile" : "nothing is known of them yet";
+  const auto tell = [&](std::string_view wrong) {
+    return fmt::format("cannot watch {}: {} ({}); {}", what, wrong, outcome.message, now);
+  };
+  switch (outcome.ending) {
+    case Ending::forbidden:
+      return tell(fmt::format("forbidden: needs list and watch on {}, tried again every {}", what,
+                              io::format_duration(kSlowRetry)));
+    case Ending::missing:
+      return tell(fmt::format(
+          "the server does not know {}/{}: is its CustomResourceDefinition installed? tried again every {}",
+          resource.group.empty() ? "core" : resource.group, resource.version, io::format_duration(kSlowRetry)));
+    case Ending::unknown_user:
+      return tell("the server does not accept our credentials");
+    case Ending::unreachable:
+      return tell("the server does not answer");
+    case Ending::untrusted:
+      return tell("the server's certificate and the trusted authorities do not fit");
+    case Ending::unsendable:
+      return tell("the request cannot be made");
+    case Ending::failing:
+      return tell("the server asks us to come back later or fails");
+    case Ending::unreadable:
+      return tell("what the server sends cannot be read");
+    case Ending::gone:
+      return tell("the server forgets the list before we have read it");
+    case Ending::complete:
+    case Ending::broken:
+      return tell("the server closes each watch at once");
+    default:
+      return tell("the server rejects it");
+  }
+}
+
+}  // namespace careen::kube

@@ -1,0 +1,142 @@
+#include "profiles/data.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace careen::profiles {
+namespace {
+
+io::Wall at(std::string_view text) { return *io::parse_rfc3339(text); }
+
+NodeData parsed(std::string_view annotation) {
+  auto data = parse_node_data(annotation);
+  EXPECT_TRUE(data.has_value()) << annotation << ": " << data.error().message;
+  return data.value_or(NodeData{});
+}
+
+std::string problem(std::string_view annotation) {
+  const auto data = parse_node_data(annotation);
+  EXPECT_FALSE(data.has_value()) << annotation;
+  return data ? "" : data.error().message;
+}
+
+std::string normalised(std::string_view annotation) { return format_node_data(parsed(annotation)); }
+
+constexpr std::string_view kCurrentLayout =
+    R"({"Profiles":{"flatcar":{"Transition":"2026-03-01T10:00:00.123456789Z","Current":"maintenance-required",)"
+    R"("Previous":"operational"}},"Notifications":{"approval_required":"2026-03-01T10:00:05Z"}})";
+
+TEST(StateTest, HasThreeNamesInOrderOfSeverity) {
+  EXPECT_EQ(name_of(State::operational), "operational");
+  EXPECT_EQ(name_of(State::maintenance_required), "maintenance-required");
+  EXPECT_EQ(name_of(State::in_maintenance), "in-maintenance");
+  for (State state : kStates) EXPECT_EQ(parse_state(name_of(state)), state);
+  EXPECT_EQ(parse_state("Operational"), std::nullopt);
+  EXPECT_EQ(parse_state(""), std::nullopt);
+  EXPECT_EQ(more_severe(State::maintenance_required, State::operational), State::maintenance_required);
+  EXPECT_EQ(more_severe(State::maintenance_required, State::in_maintenance), State::in_maintenance);
+}
+
+TEST(NodeDataTest, ReadsAndWritesTheCurrentLayout) {
+  const NodeData data = parsed(kCurrentLayout);
+  ASSERT_EQ(data.profiles.size(), 1U);
+  const ProfileData& profile = data.profiles.at("flatcar");
+  EXPECT_EQ(profile.current, State::maintenance_required);
+  EXPECT_EQ(profile.previous, State::operational);
+  EXPECT_EQ(profile.transition, at("2026-03-01T10:00:00.123456789Z"));
+  EXPECT_EQ(data.notifications.at("approval_required"), at("2026-03-01T10:00:05Z"));
+  EXPECT_EQ(format_node_data(data), kCurrentLayout);
+}
+
+TEST(NodeDataTest, NothingIsEmptyData) {
+  for (const char* text : {"", " \n", "null", "{}", R"({"Profiles":null,"Notifications":null})"}) {
+    EXPECT_EQ(normalised(text), R"({"Profiles":{},"Notifications":{}})") << text;
+  }
+}
+
+TEST(NodeDataTest, SortsKeysByBytesAndNormalisesForeignFormatting) {
+  EXPECT_EQ(normalised(R"( { "notifications" : {"b":"2026-03-01T12:30:00+02:30", "a":"0001-01-01T00:00:00Z"},
+      "PROFILES":{"b":{"current":"operational","PREVIOUS":"operational","transition":"2026-03-01T10:00:05.500Z"},
+      "B":{"Current":"in-maintenance","Previous":"in-maintenance","Transition":null},"ä":null}} )"),
+            R"({"Profiles":{"B":{"Transition":"0001-01-01T00:00:00Z","Current":"in-maintenance","Previous":)"
+            R"("in-maintenance"},"b":{"Transition":"2026-03-01T10:00:05.5Z","Current":"operational","Previous":)"
+            R"("operational"}},"Notifications":{"a":"0001-01-01T00:00:00Z","b":"2026-03-01T10:00:00Z"}})");
+}
+
+TEST(NodeDataTest, IgnoresWhatItDoesNotKnow) {
+  EXPECT_EQ(normalised(R"({"LastNotification":"yesterday","LastNotificationState":7,"LastProfile":["x"],
+      "Extra":{"deep":[1,2,{"x":1e400}]},
+      "Profiles":{"p":{"Current":"operational","Previous":"operational","Note":"mine"}}})"),
+            R"({"Profiles":{"p":{"Transition":"0001-01-01T00:00:00Z","Current":"operational","Previous":)"
+            R"("operational"}},"Notifications":{}})");
+}
+
+TEST(NodeDataTest, TextAfterTheFirstValueDoesNotCount) {
+  EXPECT_EQ(normalised(std::string{kCurrentLayout} + " }} nonsense"), kCurrentLayout);
+  EXPECT_EQ(normalised("{}{"), R"({"Profiles":{},"Notifications":{}})");
+}
+
+TEST(NodeDataTest, MigratesTheFirstLayout) {
+  EXPECT_EQ(
+      normalised(R"({"LastTransition":"2023-04-05T06:07:08Z","LastNotificationTimes":{"mail":"2023-04-05T07:00:00Z"},
+      "ProfileStates":{"one":"in-maintenance","two":"operational"},"PreviousStates":{"one":"maintenance-required"}})"),
+      R"({"Profiles":{"one":{"Transition":"2023-04-05T06:07:08Z","Current":"in-maintenance","Previous":)"
+      R"("maintenance-required"},"two":{"Transition":"2023-04-05T06:07:08Z","Current":"operational","Previous":)"
+      R"("operational"}},"Notifications":{"mail":"2023-04-05T07:00:00Z"}})");
+}
+
+// A newer writer's data is not undone by leftovers of the old one.
+TEST(NodeDataTest, TheCurrentLayoutWinsOverTheFirst) {
+  const NodeData data = parsed(R"({"ProfileStates":{"p":"in-maintenance","q":"operational"},
+      "LastNotificationTimes":{"n":"2023-04-05T07:00:00Z"},
+      "Profiles":{"p":{"Current":"operational","Previous":"operational"}},
+      "Notifications":{"n":"2026-04-05T07:00:00Z"}})");
+  EXPECT_EQ(data.profiles.at("p").current, State::operational);
+  EXPECT_EQ(data.profiles.at("q").current, State::operational);
+  EXPECT_EQ(data.notifications.at("n"), at("2026-04-05T07:00:00Z"));
+}
+
+TEST(NodeDataTest, KeepsStatesItDoesNotKnow) {
+  const std::string text =
+      R"({"Profiles":{"p":{"Transition":"2026-03-01T10:00:00Z","Current":"broken <state>","Previous":""}},)"
+      R"("Notifications":{}})";
+  const NodeData data = parsed(text);
+  EXPECT_EQ(data.profiles.at("p").current.known(), std::nullopt);
+  EXPECT_EQ(data.profiles.at("p").current.text(), "broken <state>");
+  EXPECT_EQ(data.profiles.at("p").previous.known(), std::nullopt);
+  EXPECT_EQ(parsed(format_node_data(data)), data);
+  EXPECT_THAT(format_node_data(data), testing::HasSubstr(R"("Current":"broken \u003cstate\u003e","Previous":"")"));
+  // A state that is missing is not quietly operational.
+  EXPECT_EQ(parsed(R"({"Profiles":{"p":{}}})").profiles.at("p").current.known(), std::nullopt);
+}
+
+TEST(NodeDataTest, EscapesAsGoDoes) {
+  NodeData data;
+  data.notifications["a\"\\\b\f\n\r\t\x01\x7f<>&\u2028\u2029é/"] = kZeroTime;
+  EXPECT_EQ(format_node_data(data),
+            "{\"Profiles\":{},\"Notifications\":{\"a\\\"\\\\\\b\\f\\n\\r\\t\\u0001\x7f\\u003c\\u003e\\u0026\\u2028"
+            "\\u2029é/\":\"0001-01-01T00:00:00Z\"}}");
+  EXPECT_EQ(parsed(format_node_data(data)), data);
+}
+
+TEST(NodeDataTest, SaysWhatIsWrong) {
+  EXPECT_THAT(problem("{"), testing::HasSubstr("not valid JSON"));
+  EXPECT_THAT(problem("{\"a\":\xff}"), testing::HasSubstr("not valid JSON"));
+  EXPECT_EQ(problem("[]"), "the document is not an object");
+  EXPECT_EQ(problem("\"x\""), "the document is not an object");
+  EXPECT_EQ(problem("5"), "the document is not an object");
+  EXPECT_EQ(problem(R"({"Profiles":[]})"), "Profiles is not an object");
+  EXPECT_EQ(problem(R"({"Profiles":{"p":"operational"}})"), "Profiles.p is not an object");
+  EXPECT_EQ(problem(R"({"Profiles":{"p":{"Current":1}}})"), "Profiles.p.Current is not a state name");
+  EXPECT_EQ(problem(R"({"Profiles":{"p":{"Transition":"today"}}})"),
+            "Profiles.p.Transition is not an RFC 3339 time: \"today\"");
+  EXPECT_EQ(problem(R"({"Notifications":{"n":true}})"), "Notifications.n is not a time");
+  EXPECT_EQ(problem(R"({"ProfileStates":{"p":{}}})"), "ProfileStates.p is not a state name");
+}
+
+TEST(NodeDataTest, BoundsNesting) {
+  EXPECT_THAT(problem(std::string(100'000, '[')), testing::HasSubstr("not valid JSON"));
+}
+
+}  // namespace
+}  // namespace careen::profiles

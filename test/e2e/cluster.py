@@ -1,0 +1,85 @@
+"""The control plane that the tests run against: started once, and surely ended."""
+
+import os
+import shlex
+import signal
+import subprocess
+import sys
+
+from api import Api
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+TOOL = os.path.join(ROOT, "tools", "testcluster", "testcluster")
+
+
+class Cluster:
+    """A cluster of tools/testcluster."""
+
+    def __init__(self, name, *flags):
+        self.name = name
+        self._flags = list(flags)
+        self._guard = None
+        self.up_output = ""
+
+    def up(self):
+        # Whatever ends this process, also a SIGKILL: the shell then sees the end of its input and cleans up.
+        self._guard = subprocess.Popen(
+            ["sh", "-c", f"trap '' INT TERM HUP; read go_on || exec {shlex.quote(TOOL)} down --name {self.name}"],
+            stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
+        self.up_output = subprocess.run([TOOL, "up", "--name", self.name, *self._flags], check=True,
+                                        stdout=subprocess.PIPE, text=True).stdout
+        environment = {}
+        for line in self.tool("env").splitlines():
+            words = shlex.split(line)
+            if words[0] == "export":
+                key, _, value = words[1].partition("=")
+                environment[key] = value
+        self.server = environment["TESTCLUSTER_SERVER"]
+        self.kubeconfig = environment["KUBECONFIG"]
+        self.ca = environment["TESTCLUSTER_CA"]
+        self.certificate = environment["TESTCLUSTER_CERT"]
+        self.key = environment["TESTCLUSTER_KEY"]
+        self.audit_log = environment.get("TESTCLUSTER_AUDIT_LOG")
+        self.kubectl_path = os.path.join(environment["PATH"].split(":")[0], "kubectl")
+        self.api = Api(self.server, self.ca, self.certificate, self.key)
+        return self
+
+    def tool(self, command, *arguments):
+        result = subprocess.run([TOOL, command, "--name", self.name, *arguments], text=True,
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        if result.returncode:
+            raise RuntimeError(f"testcluster {command} {' '.join(arguments)} failed:\n{result.stderr}")
+        return result.stdout
+
+    def kubectl(self, *arguments, stdin=None):
+        result = subprocess.run([self.kubectl_path, "--kubeconfig", self.kubeconfig, *arguments], text=True,
+                                input=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        if result.returncode:
+            raise RuntimeError(f"kubectl {' '.join(arguments)} failed:\n{result.stderr}")
+        return result.stdout
+
+    def down(self):
+        subprocess.run([TOOL, "down", "--name", self.name], check=False)
+        if self._guard:
+            self._guard.stdin.write(b"done\n")
+            self._guard.stdin.close()
+            self._guard.wait()
+            self._guard = None
+
+
+class Stopped(BaseException):
+    """A signal asked the program to end."""
+
+
+def stop_on_signals(deadline=None):
+    """Turns signals, and the passing of a deadline in seconds, into an exception, so that clean-up runs."""
+    def arrived(number, _frame):
+        for ignored in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGALRM):
+            signal.signal(ignored, signal.SIG_IGN)
+        print(f"\nstopped by {signal.Signals(number).name}, cleaning up", file=sys.stderr, flush=True)
+        raise Stopped(signal.Signals(number).name)
+
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGALRM):
+        signal.signal(number, arrived)
+    if deadline:
+        signal.alarm(deadline)

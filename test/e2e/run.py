@@ -1,0 +1,103 @@
+#!/usr/bin/env python3
+"""End-to-end tests of careen on a real control plane.
+
+    CAREEN_BINARY=build/dev/careen test/e2e/run.py            all of them
+    test/e2e/run.py round.RoundTest outages                   those of a class, or of a module
+
+Brings up a cluster of its own with tools/testcluster, and takes it down again however the run ends. When a test
+fails the logs of its replicas are kept.
+"""
+
+import argparse
+import os
+import sys
+import time
+import unittest
+
+FOLDER = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(FOLDER))
+sys.path.insert(0, FOLDER)
+sys.dont_write_bytecode = True
+
+from cluster import Stopped, stop_on_signals  # noqa: E402
+from harness import Environment  # noqa: E402
+
+MODULES = ["test_round", "test_signals", "test_reload", "test_service_account", "test_bad_config", "test_bad_access",
+           "test_outages", "test_failover"]
+
+
+class Progress(unittest.TextTestResult):
+    """One line a test, with the seconds it took and where to look when it failed."""
+
+    def startTest(self, test):
+        self._begun = time.monotonic()
+        unittest.TestResult.startTest(self, test)
+        self.stream.write(f"{test.id():<66} ")
+        self.stream.flush()
+
+    def _end(self, word):
+        self.stream.writeln(f"{word} ({time.monotonic() - self._begun:.1f} s)")
+        self.stream.flush()
+
+    def addSuccess(self, test):
+        unittest.TestResult.addSuccess(self, test)
+        self._end("ok")
+
+    def addFailure(self, test, err):
+        unittest.TestResult.addFailure(self, test, err)
+        self._end("FAILED")
+        self._show(test)
+
+    def addError(self, test, err):
+        unittest.TestResult.addError(self, test, err)
+        self._end("ERROR")
+        self._show(test)
+
+    def addSkip(self, test, reason):
+        unittest.TestResult.addSkip(self, test, reason)
+        self._end(f"skipped: {reason}")
+
+    def _show(self, test):
+        for replica in getattr(test, "replicas", []):
+            self.stream.writeln(f"    --- the end of {replica.log_path}, exit code {replica.process.poll()}")
+            with open(replica.log_path, errors="replace") as file:
+                for line in file.readlines()[-12:]:
+                    self.stream.writeln("    " + line.rstrip()[:600])
+        self.stream.flush()
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("tests", nargs="*", help="modules, classes or methods (default: all)")
+    parser.add_argument("--failfast", action="store_true", help="stop at the first failure")
+    parser.add_argument("--keep-logs", action="store_true", help="keep the logs also when all went well")
+    parser.add_argument("--deadline", type=int, default=840, metavar="SECONDS", help="for the whole run (default: 840)")
+    arguments = parser.parse_args()
+
+    os.environ.setdefault("CAREEN_BINARY", os.path.join(ROOT, "build", "dev", "careen"))
+    os.environ["CAREEN_BINARY"] = os.path.abspath(os.environ["CAREEN_BINARY"])
+    if not os.access(os.environ["CAREEN_BINARY"], os.X_OK):
+        print(f"there is no program {os.environ['CAREEN_BINARY']}; build careen first, or set CAREEN_BINARY",
+              file=sys.stderr)
+        return 2
+    names = [name if name.startswith("test_") else "test_" + name for name in arguments.tests] or MODULES
+    suite = unittest.defaultTestLoader.loadTestsFromNames(names)
+
+    stop_on_signals(arguments.deadline)
+    passed = False
+    try:
+        Environment.up(f"e2e-{os.getpid()}")
+        result = unittest.TextTestRunner(verbosity=0, resultclass=Progress, failfast=arguments.failfast).run(suite)
+        passed = result.wasSuccessful()
+    except Stopped:
+        pass
+    finally:
+        keep = arguments.keep_logs or not passed
+        Environment.down(keep)
+        if keep and Environment.folder:
+            print(f"the logs of careen are in {Environment.folder}", file=sys.stderr)
+    return 0 if passed else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

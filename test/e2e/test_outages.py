@@ -1,0 +1,83 @@
+"""The control plane breaks in the middle of a round."""
+
+import threading
+
+from harness import CareenTest
+
+
+class Supervised:
+    """Starts a replica again when it ended with code 1 because its lock was lost, as a kubelet does."""
+
+    def __init__(self, test, start):
+        self._test, self._start = test, start
+        self.replica = start()
+        self.restarts = 0
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread.start()
+        test.addCleanup(self.stop)
+
+    def _run(self):
+        while True:
+            code = self.replica.process.wait()
+            if self._stopping.is_set() or code != 1:
+                return
+            self.restarts += 1
+            self.replica = self._start()
+
+    def stop(self):
+        self._stopping.set()
+        self.replica.kill()
+        self._thread.join(10)
+
+
+class OutageTest(CareenTest):
+
+    def _break_in_the_middle(self, *command):
+        self.want_maintenance()
+        self.watch.wait_until(self.some_done(8), 60, "the first eight nodes")
+        self.cluster.tool(*command)
+        self.watch.wait_until(self.done(), 150, "the end of the round")
+        self.check_round()
+
+    def test_api_server_restarts(self):
+        """Killed and started again: the same process goes on, once the server answers."""
+        careen = self.start().wait_ready()
+        self._break_in_the_middle("restart", "apiserver")
+        self.assertTrue(careen.alive())
+        self._finishes_quietly(careen)
+
+    def test_api_server_restarts_under_a_lock(self):
+        """A leader may lose its lock while nobody answers; it ends with code 1 then, and starts afresh."""
+        supervised = Supervised(self, lambda: self.start_elected())
+        self.wait_leading(supervised.replica.wait_ready())
+        self._break_in_the_middle("restart", "apiserver")
+        self.assertLessEqual(supervised.restarts, 1)
+        for replica in self.replicas[:-1]:
+            self.assertEqual(replica.process.returncode, 1)
+        self.assertTrue(self.replicas[-1].alive())
+
+    def test_etcd_restarts(self):
+        """Killed and started again under the API server's feet."""
+        supervised = Supervised(self, lambda: self.start_elected())
+        self.wait_leading(supervised.replica.wait_ready())
+        self._break_in_the_middle("restart", "etcd")
+        self.assertTrue(self.replicas[-1].alive())
+        self.assertLessEqual(supervised.restarts, 1)
+
+    def test_history_is_compacted(self):
+        """The watch cannot go on from where it was (410): everything is listed anew, nothing is lost."""
+        careen = self.start().wait_ready()
+        before = careen.metrics().sum("careen_cache_relists_total", resource="nodes")
+        self._break_in_the_middle("compact")
+        self.assertTrue(careen.alive())
+        self.assertGreater(careen.metrics().sum("careen_cache_relists_total", resource="nodes"), before,
+                           "relists of the nodes")
+        self._finishes_quietly(careen)
+
+    def _finishes_quietly(self, careen):
+        """No problem stays open, and what was said was not said all the time."""
+        self.assertEqual(careen.open_problems(), {})
+        self.assertEqual(careen.readyz()[0], 200)
+        self.assertLess(len(careen.complaints()), 20, careen.complaints())
+        self.assertEqual(careen.stop(), 0)
