@@ -88,21 +88,25 @@ int run_command_line(const std::vector<std::string>& given) {
 
   CLI::App app{"careen: one node-maintenance system for Kubernetes"};
   app.require_subcommand(1);
-  app.footer("Example:\n  careen run --kubeconfig ~/.kube/config --config maintenance.yaml\n\n"
-             "careen COMMAND --help tells more of a command.");
+  app.footer(
+      "Example:\n  careen run --kubeconfig ~/.kube/config --config maintenance.yaml\n\n"
+      "careen COMMAND --help tells more of a command.");
 
   RunOptions options;
   ZapFlags zap;
   CLI::App* run_command = app.add_subcommand("run", "Control the nodes of a cluster until stopped");
-  run_command->footer("Example:\n  careen run --kubeconfig ~/.kube/config --config maintenance.yaml "
-                      "--enable-leader-election");
-  run_command->add_option("--config", options.config, "Configuration of the maintenance profiles; reloaded when it changes")
+  run_command->footer(
+      "Example:\n  careen run --kubeconfig ~/.kube/config --config maintenance.yaml "
+      "--enable-leader-election");
+  run_command
+      ->add_option("--config", options.config, "Configuration of the maintenance profiles; reloaded when it changes")
       ->capture_default_str();
   run_command->add_option("--kubeconfig", options.kubeconfig, "Kubeconfig file");
   run_command->add_option("--kubecontext", options.kubecontext, "Context of the kubeconfig to use");
   run_command->add_option("--metrics-addr", options.metrics_address, "Where to serve /metrics; empty or 0: nowhere")
       ->capture_default_str();
-  run_command->add_option("--health-addr", options.health_address, "Where to serve /healthz and /readyz; empty or 0: nowhere")
+  run_command
+      ->add_option("--health-addr", options.health_address, "Where to serve /healthz and /readyz; empty or 0: nowhere")
       ->capture_default_str();
   run_command->add_flag("--enable-leader-election,!--no-enable-leader-election", options.leader_election,
                         "Act only while holding the leader lock; needed for more than one replica");
@@ -110,7 +114,8 @@ int run_command_line(const std::vector<std::string>& given) {
                           "Namespace of the lock and the ledger [the pod's, or the context's]");
   add_duration(*run_command, "--metrics-timeout", options.metrics_timeout,
                "After the stop signal: longest wait for one more scrape, if metrics are being scraped");
-  run_command->add_flag("--cache-pods", options.cache_pods, "Keep a cache of all pods although nothing configured needs it");
+  run_command->add_flag("--cache-pods", options.cache_pods,
+                        "Keep a cache of all pods although nothing configured needs it");
   run_command->add_flag("--zap-devel", zap.devel, "Development logging: console lines, debug level [true]");
   run_command->add_option("--zap-encoder", zap.encoder, "json or console")->check(CLI::IsMember({"json", "console"}));
   run_command->add_option("--zap-log-level", zap.level, "debug, info, error, panic or a number above 0");
@@ -119,7 +124,8 @@ int run_command_line(const std::vector<std::string>& given) {
   refuse(*run_command, "--zap-stacktrace-level", "careen prints no stack traces");
   refuse(*run_command, "--pprof-addr", "profiling of Go programs does not apply; use perf on the process");
   refuse(*run_command, "--enable-esx-maintenance", "the ESX integration is not available in this version");
-  refuse(*run_command, "--enable-kubernikus-maintenance", "the Kubernikus integration is not available in this version");
+  refuse(*run_command, "--enable-kubernikus-maintenance",
+         "the Kubernikus integration is not available in this version");
 
   std::string file;
   CLI::App* validate_command = app.add_subcommand("validate", "Check a configuration file without a cluster");

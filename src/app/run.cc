@@ -45,40 +45,54 @@ std::string host_name() {
   return name;
 }
 
+kube::ReflectorOptions reflector_options(const kube::Resource& resource) {
+  kube::ReflectorOptions options;
+  options.resource = resource;
+  return options;
+}
+
 // A careen process on a real cluster: everything it owns, in the order in which it is made.
 class Process {
  public:
-  Process(const RunOptions& options, io::RealLoop& loop, io::Files& files, kube::Cluster cluster, io::Log log)
+  Process(const RunOptions& options, io::RealLoop& loop, io::Files& files, kube::Cluster cluster, const io::Log& log)
       : options_(options),
         loop_(loop),
-        files_(files),
-        log_(std::move(log)),
-        problems_(log_),
+        log_(log.named("setup")),
+        problems_(log.named("problems")),
         identity_(fmt::format("{}_{}", host_name(), random_.uuid())),
         ns_(options.leader_election_namespace.empty() ? cluster.ns : options.leader_election_namespace),
-        authenticator_(kube::make_authenticator(loop, files, std::move(cluster), log_)),
+        authenticator_(kube::make_authenticator(loop, files, std::move(cluster), log.named("credentials"))),
         transport_(kube::make_http_transport(loop, authenticator_)),
         lease_transport_(kube::make_http_transport(loop, authenticator_)),
         client_(loop, *transport_, metrics_, random_),
         event_client_(loop, *transport_, metrics_, random_),
         lease_client_(loop, *lease_transport_, metrics_, random_),
-        node_sink_(kube::make_sink<kube::Node>(nodes_, atoms_)),
-        node_reflector_(loop, event_client_, metrics_, problems_, random_, *node_sink_, {.resource = kube::resources::nodes}),
-        election_(loop, lease_client_, random_, problems_, log_.named("election"),
+        node_sink_(kube::make_sink(nodes_, atoms_)),
+        pod_sink_(kube::make_sink(pods_)),
+        node_reflector_(loop, event_client_, metrics_, problems_, random_, *node_sink_,
+                        reflector_options(kube::resources::nodes), log.named("nodes")),
+        pod_reflector_(loop, event_client_, metrics_, problems_, random_, *pod_sink_,
+                       reflector_options(kube::resources::pods), log.named("pods")),
+        election_(loop, lease_client_, random_, problems_, log.named("election"),
                   {.ns = ns_, .name = kLock, .identity = identity_}),
-        ledger_(loop, client_, problems_, log_.named("ledger"), metrics_, ledger_options()),
+        ledger_(loop, client_, problems_, log.named("ledger"), metrics_, ledger_options()),
         events_(loop, event_client_, metrics_, problems_, host_name()),
         controller_({loop, client_, atoms_, nodes_, ledger_, events_, metrics_, problems_,
-                     log_.named("controllers.maintenance")},
+                     log.named("controllers.maintenance")},
                     {}),
-        config_(
-            loop, files, options.config, read_environment, metrics_, problems_, log_.named("config"),
-            [this](std::shared_ptr<const profiles::Config> config) { controller_.set_config(std::move(config)); }),
+        config_(loop, files, options.config, read_environment, metrics_, problems_, log.named("config"),
+                [this](std::shared_ptr<const profiles::Config> config) {
+                  controller_.set_config(std::move(config));
+                  probes_.set_ready("config");
+                }),
+        probes_(problems_, {"config", "caches"}),
         stop_(loop),
         scraped_(loop),
         scope_(loop),
         leading_(loop) {}
 
+  // Opens the ports; false, with the reason logged, when one cannot be had.
+  bool serve();
   // The exit code.
   Task<int> main();
   void stop() { stop_.open(); }
@@ -88,6 +102,11 @@ class Process {
     if (!options_.leader_election) return std::nullopt;
     return budget::LedgerOptions{.ns = ns_, .identity = identity_};
   }
+  void scraped() {
+    ++scrapes_;
+    last_scrape_ = loop_.now();
+    scraped_.open();
+  }
   Task<void> lead();
   Task<void> mark_synced();
   Task<void> until_lost();
@@ -95,7 +114,6 @@ class Process {
 
   const RunOptions& options_;
   io::RealLoop& loop_;
-  io::Files& files_;
   io::Log log_;
   io::Problems problems_;
   io::Random random_;
@@ -112,20 +130,44 @@ class Process {
   kube::Store<kube::Node> nodes_;
   kube::PodStore pods_{atoms_};
   std::unique_ptr<kube::Sink> node_sink_;
+  std::unique_ptr<kube::Sink> pod_sink_;
   kube::Reflector node_reflector_;
+  kube::Reflector pod_reflector_;
   kube::Election election_;
   budget::Ledger ledger_;
   kube::EventRecorder events_;
   profiles::Controller controller_;
   ConfigSource config_;
+  web::Probes probes_;
+  std::unique_ptr<io::HttpServer> probe_server_;
+  std::unique_ptr<io::HttpServer> metrics_server_;
   io::Gate stop_;
   io::Gate scraped_;
+  int scrapes_ = 0;
+  io::Steady last_scrape_{};
   io::Scope scope_;
   io::Scope leading_;
 };
 
+bool Process::serve() {
+  io::add_process_metrics(metrics_);
+  web::show_problems(metrics_, problems_);
+  if (options_.leader_election) election_.report_to(metrics_);
+  auto probes = web::serve_probes(loop_, options_.health_address, probes_);
+  auto metrics = web::serve_metrics(loop_, options_.metrics_address, metrics_, [this] { scraped(); });
+  for (const auto* served : {&probes, &metrics}) {
+    if (*served) continue;
+    log_.error(served->error().message);
+    return false;
+  }
+  probe_server_ = std::move(*probes);
+  metrics_server_ = std::move(*metrics);
+  return true;
+}
+
 Task<void> Process::mark_synced() {
   co_await node_reflector_.synced_gate().wait();
+  if (options_.cache_pods) co_await pod_reflector_.synced_gate().wait();
   // The pages of the first list are garbage by now: give their memory back.
   ::malloc_trim(0);
   probes_.set_ready("caches");
@@ -142,8 +184,9 @@ Task<void> Process::lead() {
     co_await node_reflector_.refresh();
     leading_.spawn(ledger_.run());
   } else {
-    log_.warn("leader election is off: limits hold within this process; a second one would not know of its admissions, "
-              "nor would this one after a crash in the middle of a write");
+    log_.warn(
+        "leader election is off: limits hold within this process; a second one would not know of its admissions, "
+        "nor would this one after a crash in the middle of a write");
     co_await node_reflector_.synced_gate().wait();
   }
   co_await controller_.run();
@@ -180,8 +223,8 @@ Task<void> Process::wind_down() {
   leading_.cancel();
   if (options_.leader_election) co_await election_.release();
   co_await events_.flush(kFlushEvents);
-  if (!scraped_.is_open()) co_return;
-  // Somebody collects our metrics: the last values are worth a little patience.
+  // If somebody collects our metrics regularly, the last values are worth a little patience.
+  if (scrapes_ < 2 || loop_.now() - last_scrape_ > options_.metrics_timeout) co_return;
   scraped_.close();
   log_.info("waiting for a last scrape of the metrics", "at most", io::format_duration(options_.metrics_timeout));
   co_await io::with_timeout(loop_, options_.metrics_timeout, completed(wait_for(scraped_)));
@@ -192,7 +235,8 @@ Task<void> Process::wind_down() {
 int run(const RunOptions& options) {
   io::RealLoop loop;
   io::RealFiles files(loop);
-  const io::Log log(io::make_stderr_sink(options.log, [&loop] { return loop.wall_now(); }), "setup");
+  const io::Log root(io::make_stderr_sink(options.log, [&loop] { return loop.wall_now(); }), "");
+  const io::Log log = root.named("setup");
   auto cluster = kube::load_cluster(files, {read_environment}, {options.kubeconfig, options.kubecontext});
   if (!cluster) {
     log.error(cluster.error().message);
@@ -200,7 +244,7 @@ int run(const RunOptions& options) {
   }
   log.info("cluster", "server", cluster->server, "from", cluster->source);
 
-  Process process(options, loop, files, std::move(*cluster), log);
+  Process process(options, loop, files, std::move(*cluster), root);
   if (!process.serve()) return 1;
   int signals = 0;
   const auto watch = io::watch_signals(loop, {SIGTERM, SIGINT}, [&](int) {

@@ -28,7 +28,9 @@ int print_version(bool json) {
       {"libcurl", curl->version},
       {"nghttp2", curl->nghttp2_version ? curl->nghttp2_version : "none"},
       {"openssl", OpenSSL_version(OPENSSL_VERSION_STRING)},
-      {"simdjson", fmt::format("{}.{}.{}", SIMDJSON_VERSION_MAJOR, SIMDJSON_VERSION_MINOR, SIMDJSON_VERSION_REVISION)},
+      {"simdjson", fmt::format("{}.{}.{}", static_cast<int>(simdjson::SIMDJSON_VERSION_MAJOR),
+                               static_cast<int>(simdjson::SIMDJSON_VERSION_MINOR),
+                               static_cast<int>(simdjson::SIMDJSON_VERSION_REVISION))},
       {"fmt", dotted(FMT_VERSION, 100)},
   };
   if (json) {

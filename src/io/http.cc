@@ -10,6 +10,7 @@
 #include <charconv>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 
 #include "io/curl_multi.h"
 #include "io/real_loop.h"
@@ -224,6 +225,7 @@ class Exchange final : CurlMulti::Transfer {
   void set_method();
   size_t take_header(std::string_view line);
   size_t take_bytes(std::string_view bytes);
+  std::string reason(CURLcode code) const;
   Error describe(CURLcode code) const;
 
   static size_t on_header(char* data, size_t size, size_t count, void* self) {
@@ -279,7 +281,8 @@ Result<void> Exchange::prepare() {
   set(e, CURLOPT_PREREQDATA, this);
   if (mode_ == Mode::whole) {
     set(e, CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_2TLS));
-    set(e, CURLOPT_PIPEWAIT, 1L);
+    // Rather one more stream than one more connection, unless the peer has only connections to offer.
+    set(e, CURLOPT_PIPEWAIT, target_.scheme == "https" && !shared_->http1_seen ? 1L : 0L);
   } else {
     // A paused HTTP/2 stream does not hold the peer back: curl goes on reading up to 32 MB.
     set(e, CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_1_1));
@@ -474,11 +477,22 @@ Result<void> Exchange::outcome() const {
   return tl::make_unexpected(describe(*result_ == CURLE_OK ? CURLE_GOT_NOTHING : *result_));
 }
 
-Error Exchange::describe(CURLcode code) const {
+std::string Exchange::reason(CURLcode code) const {
   std::string why = curl_message_[0] != '\0' ? curl_message_ : curl_easy_strerror(code);
   while (!why.empty() && (why.back() == ' ' || why.back() == '\n')) why.pop_back();
-  const auto error = [&](ErrorKind kind, std::string_view what, std::string_view reason) {
-    return error_at(target_, request_.method, kind, what, reason);
+  // curl ends with its own words for the code where the system's would tell more.
+  long system_error = 0;
+  curl_easy_getinfo(easy(), CURLINFO_OS_ERRNO, &system_error);
+  if (const std::string_view tail = curl_easy_strerror(code); system_error != 0 && why.ends_with(tail)) {
+    why.replace(why.size() - tail.size(), tail.size(), std::strerror(static_cast<int>(system_error)));
+  }
+  return why;
+}
+
+Error Exchange::describe(CURLcode code) const {
+  std::string why = reason(code);
+  const auto error = [&](ErrorKind kind, std::string_view what, std::string_view because) {
+    return error_at(target_, request_.method, kind, what, because);
   };
 
   if (too_large_) return error(ErrorKind::protocol, "the answer is refused", "it is too large");

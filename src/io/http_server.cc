@@ -34,6 +34,8 @@ using TlsStream = asio::ssl::stream<tcp::socket>;
 constexpr uint32_t kMaxHeader = 64 << 10;
 // Pause after an accept that failed for want of descriptors or memory.
 constexpr Duration kAcceptAgain = milliseconds{100};
+// A connection that waits for its request is left alone for this long before it has to make room.
+constexpr Duration kYoung = milliseconds{250};
 // How long and how much is still read from a client that was refused, so that it gets to see the answer.
 constexpr Duration kLinger = seconds{2};
 constexpr size_t kMaxLinger = 16 << 20;
@@ -96,8 +98,8 @@ class Connection {
   virtual void close() = 0;
   // Takes the answer of the handler.
   virtual void respond(ServerResponse response) = 0;
-  // Between two requests, with none begun.
-  bool waits() const { return waits_; }
+  // Since when it has been waiting for a request of which nothing has come.
+  std::optional<Steady> waits_since() const { return waits_since_; }
 
  protected:
   // The server no longer counts this connection.
@@ -108,8 +110,9 @@ class Connection {
     std::exchange(core_, nullptr)->left(place_);
   }
   void set_waiting(bool waits) {
-    waits_ = waits;
+    waits_since_.reset();
     if (!waits || core_ == nullptr) return;
+    waits_since_ = core_->loop.now();
     core_->connections.splice(core_->connections.end(), core_->connections, place_);
     core_->on_room();
   }
@@ -124,7 +127,7 @@ class Connection {
  private:
   std::list<Connection*>::iterator place_;
   Alarm timer_;
-  bool waits_ = false;
+  std::optional<Steady> waits_since_;
 };
 
 void Core::left(std::list<Connection*>::iterator place) {
@@ -348,7 +351,7 @@ class Listener final : public std::enable_shared_from_this<Listener> {
   bool full() const { return core_->connections.size() >= static_cast<size_t>(core_->options.max_connections); }
   Connection* longest_waiting() const {
     const auto it = std::find_if(core_->connections.begin(), core_->connections.end(),
-                                 [](const Connection* c) { return c->waits(); });
+                                 [](const Connection* c) { return c->waits_since().has_value(); });
     return it == core_->connections.end() ? nullptr : *it;
   }
   void take(tcp::socket socket);
@@ -413,16 +416,22 @@ Result<void> Listener::listen(const std::string& address) {
 
 void Listener::accept() {
   if (core_ == nullptr || accepting_ || again_.pending()) return;
-  if (full() && longest_waiting() == nullptr) return;
+  if (full()) {
+    const Connection* oldest = longest_waiting();
+    if (oldest == nullptr) return;
+    const Steady old_enough = *oldest->waits_since() + kYoung;
+    if (old_enough > core_->loop.now()) return again_.set(old_enough);
+  }
   accepting_ = true;
   acceptor_.async_accept([self = shared_from_this()](ErrorCode error, tcp::socket socket) {
-    self->accepting_ = false;
     if (self->core_ == nullptr || error == asio::error::operation_aborted) return;
     if (!error) {
       self->take(std::move(socket));
     } else if (error != asio::error::connection_aborted) {
       self->again_.set(self->core_->loop.now() + kAcceptAgain);
     }
+    // Only now: making room calls for the next one, too.
+    self->accepting_ = false;
     self->accept();
   });
 }

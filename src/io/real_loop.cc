@@ -41,7 +41,8 @@ void RealLoop::turn() {
   if (!idle()) {
     for (int i = 0; i < kBatch && run_one(); ++i) {
     }
-    if (!idle()) parts_->context.poll();
+    // Work that always finds more work must not starve the sockets.
+    if (const auto next = next_timer(); !idle() || (next && *next <= now())) parts_->context.poll();
     // What ran may be what the caller waits for: it looks before we sleep.
     return;
   }

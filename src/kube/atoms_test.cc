@@ -3,9 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <map>
-#include <random>
 #include <string>
 #include <vector>
+
+#include "io/random.h"
 
 namespace careen::kube {
 namespace {
@@ -63,12 +64,12 @@ TEST(AtomsTest, KeepsAnyBytes) {
 // Random interning and releasing against a plain map: what is held is found, what is not held is gone.
 TEST(AtomsTest, AgreesWithAModelUnderChurn) {
   AtomPool pool;
-  std::mt19937_64 random(7);
+  io::Random random(7);
   std::map<std::string, std::vector<Atom>> held;
   for (int i = 0; i < 200'000; ++i) {
-    const std::string text = "text-" + std::to_string(random() % 3000);
+    const std::string text = "text-" + std::to_string(random.next() % 3000);
     auto& atoms = held[text];
-    if (random() % 2 == 0) {
+    if (random.next() % 2 == 0) {
       atoms.push_back(pool.intern(text));
       ASSERT_EQ(atoms.back().view(), text);
       ASSERT_EQ(atoms.back(), atoms.front());

@@ -4,10 +4,10 @@
 
 #include <map>
 #include <optional>
-#include <random>
 #include <string>
 #include <vector>
 
+#include "io/random.h"
 #include "kube/cache.h"
 #include "kube/pod_store.h"
 
@@ -160,7 +160,7 @@ class Run {
 
  private:
   static constexpr int kKeys = 6;
-  uint64_t below(uint64_t n) { return random_() % n; }
+  uint64_t below(uint64_t n) { return random_.next() % n; }
 
   void step() {
     switch (below(12)) {
@@ -266,7 +266,7 @@ class Run {
     return state;
   }
 
-  std::mt19937_64 random_;
+  io::Random random_;
   std::vector<Write> history_;
   uint64_t position_ = 0;  // of the watch
   uint64_t newest_ = 0;    // version of an answer

@@ -3,14 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <boost/json.hpp>
 #include <charconv>
 #include <cstdio>
 #include <cstdlib>
 
-namespace careen::kube {
+#include "kube/json.h"
+#include "kube/stream.h"
 
-namespace json = boost::json;
+namespace careen::kube {
 
 namespace {
 
@@ -33,20 +33,7 @@ constexpr io::Duration kForbiddenWatchRetry = io::minutes{1};
 constexpr size_t kLongestLine = 1 << 20;
 constexpr size_t kOpenAttempts = 16;
 
-std::string text(const json::object& object, std::string_view key) {
-  const json::value* value = object.if_contains(key);
-  return value && value->is_string() ? std::string(value->get_string()) : std::string();
-}
-
-int64_t number(const json::object& object, std::string_view key) {
-  const json::value* value = object.if_contains(key);
-  return value && value->is_int64() ? value->get_int64() : 0;
-}
-
-json::object& child(json::object& object, std::string_view key) {
-  json::value& value = object[key];
-  return value.is_object() ? value.get_object() : value.emplace_object();
-}
+std::string text(JsonView value) { return std::string(value.text().value_or("")); }
 
 // Resource versions of one server grow. Zero for one that is no number: it cannot be compared.
 uint64_t as_number(std::string_view version) {
@@ -61,29 +48,27 @@ io::Task<void> wait_until(io::Loop* loop, io::Steady when) { co_await io::sleep_
 }  // namespace
 
 struct Election::Record {
-  json::object lease;
+  Json lease;
   std::string version;
   std::string holder;
   std::string renew_time;
   io::Duration duration{};
   std::string spec;  // whole: as long as it stays the same, nobody has renewed
 
-  static std::unique_ptr<Record> from(json::object object) {
-    auto record = std::make_unique<Record>();
-    record->lease = std::move(object);
-    record->version = text(child(record->lease, "metadata"), "resourceVersion");
-    const json::object& spec = child(record->lease, "spec");
-    record->holder = text(spec, "holderIdentity");
-    record->renew_time = text(spec, "renewTime");
-    record->duration = io::seconds{std::clamp<int64_t>(number(spec, "leaseDurationSeconds"), 0, INT32_MAX)};
-    record->spec = json::serialize(spec);
-    return record;
-  }
+  // Null when the text is no object.
   static std::unique_ptr<Record> parse(std::string_view body) {
-    json::error_code failed;
-    json::value value = json::parse(body, failed);
-    if (failed || !value.is_object()) return nullptr;
-    return from(std::move(value.get_object()));
+    io::Result<Json> lease = Json::parse(body);
+    if (!lease || !lease->view().is_object()) return nullptr;
+    auto record = std::make_unique<Record>();
+    record->lease = std::move(*lease);
+    const JsonView spec = record->lease["spec"];
+    record->version = text(record->lease.at("/metadata/resourceVersion"));
+    record->holder = text(spec["holderIdentity"]);
+    record->renew_time = text(spec["renewTime"]);
+    record->duration =
+        io::seconds{std::clamp<int64_t>(spec["leaseDurationSeconds"].integer().value_or(0), 0, INT32_MAX)};
+    record->spec = spec.exists() ? spec.dump() : "";
+    return record;
   }
 };
 
@@ -284,24 +269,23 @@ io::Task<std::optional<ApiError>> Election::read() {
 
 // Writes the Lease with us as its holder, new or over the version we know.
 io::Task<Election::Outcome> Election::claim() {
-  json::object lease;
+  Json lease;
   if (record_) {
     lease = record_->lease;
   } else {
-    lease = {{"apiVersion", "coordination.k8s.io/v1"},
-             {"kind", "Lease"},
-             {"metadata", {{"name", options_.name}, {"namespace", options_.ns}}}};
+    lease = Json::object({{"apiVersion", "coordination.k8s.io/v1"},
+                          {"kind", "Lease"},
+                          {"metadata", Json::object({{"name", options_.name}, {"namespace", options_.ns}})}});
   }
   const std::string now = stamp();
-  json::object& spec = child(lease, "spec");
-  const bool renewing = text(spec, "holderIdentity") == options_.identity;
-  if (!renewing) {
-    spec["leaseTransitions"] = record_ ? std::min<int64_t>(number(spec, "leaseTransitions") + 1, INT32_MAX) : 0;
-    spec["acquireTime"] = now;
+  if (!record_ || record_->holder != options_.identity) {
+    const int64_t before = lease.at("/spec/leaseTransitions").integer().value_or(0);
+    lease.set({"spec", "leaseTransitions"}, record_ ? std::min<int64_t>(before + 1, INT32_MAX) : 0);
+    lease.set({"spec", "acquireTime"}, now);
   }
-  spec["holderIdentity"] = options_.identity;
-  spec["leaseDurationSeconds"] = std::chrono::ceil<io::seconds>(options_.lease_duration).count();
-  spec["renewTime"] = now;
+  lease.set({"spec", "holderIdentity"}, options_.identity);
+  lease.set({"spec", "leaseDurationSeconds"}, std::chrono::ceil<io::seconds>(options_.lease_duration).count());
+  lease.set({"spec", "renewTime"}, now);
 
   CallOptions options;
   options.timeout = call_limit();
@@ -311,9 +295,8 @@ io::Task<Election::Outcome> Election::claim() {
   if (open_attempts_.size() >= kOpenAttempts) open_attempts_.erase(open_attempts_.begin());
   open_attempts_.push_back({now, record_ ? record_->version : std::string(), sent});
   const Result<std::string> answer =
-      record_
-          ? co_await client_.update(resources::leases, options_.ns, options_.name, json::serialize(lease), {}, options)
-          : co_await client_.create(resources::leases, options_.ns, json::serialize(lease), options);
+      record_ ? co_await client_.update(resources::leases, options_.ns, options_.name, lease.dump(), {}, options)
+              : co_await client_.create(resources::leases, options_.ns, lease.dump(), options);
   if (answer) {
     auto record = Record::parse(*answer);
     if (!record) {
@@ -355,18 +338,17 @@ io::Task<void> Election::release() {
 io::Task<bool> Election::hand_back() {
   if (co_await read()) co_return false;
   if (!record_ || holder_ != options_.identity) co_return true;
-  json::object lease = record_->lease;
-  json::object& spec = child(lease, "spec");
+  Json lease = record_->lease;
   const std::string now = stamp();
-  spec["holderIdentity"] = "";
-  spec["leaseDurationSeconds"] = 1;
-  spec["acquireTime"] = now;
-  spec["renewTime"] = now;
+  lease.set({"spec", "holderIdentity"}, "");
+  lease.set({"spec", "leaseDurationSeconds"}, 1);
+  lease.set({"spec", "acquireTime"}, now);
+  lease.set({"spec", "renewTime"}, now);
   CallOptions options;
   options.timeout = call_limit();
   options.attempts = 1;
   const Result<std::string> answer =
-      co_await client_.update(resources::leases, options_.ns, options_.name, json::serialize(lease), {}, options);
+      co_await client_.update(resources::leases, options_.ns, options_.name, lease.dump(), {}, options);
   if (!answer) co_return false;
   if (auto record = Record::parse(*answer)) observe(std::move(record));
   co_return true;
@@ -399,32 +381,26 @@ io::Task<void> Election::follow() {
 
 // Until the stream ends, breaks, or is silent for so long that it must have: whoever holds the lock renews it.
 io::Task<void> Election::read_events(Stream& stream) {
-  std::string buffer;
+  WatchDecoder events;
   for (;;) {
     const io::Duration patience = std::max(options_.lease_duration, record_ ? record_->duration : io::Duration::zero());
-    const auto more = co_await io::with_timeout(loop_, patience, stream.read(buffer));
+    const auto more = co_await io::with_timeout(loop_, patience, stream.read(events.buffer()));
     if (!more || !*more || !**more) co_return;
-    size_t begin = 0;
-    for (size_t end; (end = buffer.find('\n', begin)) != std::string::npos; begin = end + 1) {
-      if (!take_event(std::string_view(buffer).substr(begin, end - begin))) co_return;
-    }
-    buffer.erase(0, begin);
-    if (buffer.size() > kLongestLine) co_return;
+    const io::Result<bool> useful = events.drain([this](EventType type, RawObject& object) -> io::Result<bool> {
+      if (type == EventType::bookmark) return true;
+      if (type == EventType::error) return false;
+      return decode_text(object).map([&](const std::string& lease) { return take_event(type, lease); });
+    });
+    if (!useful || !*useful || events.buffer().size() > kLongestLine) co_return;
   }
 }
 
 // false when the stream is of no more use.
-bool Election::take_event(std::string_view line) {
-  if (line.find_first_not_of(" \r") == std::string_view::npos) return true;
-  json::error_code failed;
-  json::value event = json::parse(line, failed);
-  if (failed || !event.is_object()) return false;
-  json::object& object = event.get_object();
-  const std::string type = text(object, "type");
-  if (type != "ADDED" && type != "MODIFIED" && type != "DELETED") return type == "BOOKMARK";
-  auto record = Record::from(std::move(child(object, "object")));
+bool Election::take_event(EventType type, std::string_view lease) {
+  auto record = Record::parse(lease);
+  if (!record) return false;
   if (older_than_known(*record)) return true;
-  if (type == "DELETED") {
+  if (type == EventType::deleted) {
     vanish();
   } else {
     observe(std::move(record));
@@ -446,7 +422,7 @@ void Election::observe(std::unique_ptr<Record> record) {
   if (!record_ || record_->spec != record->spec) observed_ = loop_.now();
   record_ = std::move(record);
   holder_ = record_->holder;
-  uid_ = text(child(record_->lease, "metadata"), "uid");
+  uid_ = text(record_->lease.at("/metadata/uid"));
   if (holder_ != options_.identity) return;
   for (const Attempt& open : open_attempts_) {
     if (open.renew_time == record_->renew_time) renewed_sent_ = std::max(renewed_sent_, open.sent);

@@ -19,6 +19,8 @@
 
 namespace careen::kube {
 
+enum class EventType;
+
 struct ElectionOptions {
   std::string ns;
   std::string name;
@@ -91,7 +93,7 @@ class Election {
   io::Task<bool> hand_back();
   io::Task<std::optional<ApiError>> read();
 
-  bool take_event(std::string_view line);
+  bool take_event(EventType type, std::string_view lease);
   bool older_than_known(const Record& record) const;
   void observe(std::unique_ptr<Record> record);
   void vanish();

@@ -3,16 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <boost/json.hpp>
 #include <deque>
 #include <list>
 #include <set>
 #include <unordered_set>
 #include <utility>
 
-namespace careen::kube {
+#include "kube/json.h"
 
-namespace json = boost::json;
+namespace careen::kube {
 
 namespace {
 
@@ -35,11 +34,11 @@ bool same(const ObjectReference& a, const ObjectReference& b) {
   return a.name == b.name && a.uid == b.uid && a.ns == b.ns && a.kind == b.kind && a.api_version == b.api_version;
 }
 
-json::object reference(const ObjectReference& object) {
-  json::object out{{"apiVersion", object.api_version}, {"kind", object.kind}, {"name", object.name}};
-  if (!object.ns.empty()) out["namespace"] = object.ns;
-  if (!object.uid.empty()) out["uid"] = object.uid;
-  if (!object.resource_version.empty()) out["resourceVersion"] = object.resource_version;
+Json reference(const ObjectReference& object) {
+  Json out = Json::object({{"apiVersion", object.api_version}, {"kind", object.kind}, {"name", object.name}});
+  if (!object.ns.empty()) out.set({"namespace"}, object.ns);
+  if (!object.uid.empty()) out.set({"uid"}, object.uid);
+  if (!object.resource_version.empty()) out.set({"resourceVersion"}, object.resource_version);
   return out;
 }
 
@@ -90,38 +89,42 @@ struct Same {
   bool operator()(const SeriesPtr& a, const EventRecord& b) const { return (*this)(a->record, b); }
 };
 
+Json series_of(const Series& s) {
+  return Json::object({{"count", s.count}, {"lastObservedTime", io::format_micro_time(s.last)}});
+}
+
 std::string event_body(const Series& s, const std::string& hostname) {
   const EventRecord& r = s.record;
-  json::object event{{"metadata", {{"name", s.name}, {"namespace", s.ns}}}, {"type", r.type}, {"reason", r.reason}};
-  if (!r.action.empty()) event["action"] = r.action;
-  if (r.related) event["related"] = reference(*r.related);
-  const std::string instance(cut_text(r.controller + "-" + hostname, kLongestWord));
-  event["reportingInstance"] = instance;
-  event["kind"] = "Event";
+  Json event = Json::object({{"kind", "Event"},
+                             {"metadata", Json::object({{"name", s.name}, {"namespace", s.ns}})},
+                             {"type", r.type},
+                             {"reason", r.reason},
+                             {"reportingInstance", cut_text(r.controller + "-" + hostname, kLongestWord)}});
+  if (!r.action.empty()) event.set({"action"}, r.action);
+  if (r.related) event.set({"related"}, reference(*r.related));
   if (s.core()) {
-    event["apiVersion"] = "v1";
-    event["involvedObject"] = reference(r.regarding);
-    event["message"] = r.note;
-    event["source"] = {{"component", r.controller}, {"host", hostname}};
-    event["reportingComponent"] = r.controller;
-    event["count"] = s.count;
-    event["firstTimestamp"] = whole_seconds(s.first);
-    event["lastTimestamp"] = whole_seconds(s.last);
+    event.set({"apiVersion"}, "v1");
+    event.set({"involvedObject"}, reference(r.regarding));
+    event.set({"message"}, r.note);
+    event.set({"source"}, Json::object({{"component", r.controller}, {"host", hostname}}));
+    event.set({"reportingComponent"}, r.controller);
+    event.set({"count"}, s.count);
+    event.set({"firstTimestamp"}, whole_seconds(s.first));
+    event.set({"lastTimestamp"}, whole_seconds(s.last));
   } else {
-    event["apiVersion"] = "events.k8s.io/v1";
-    event["regarding"] = reference(r.regarding);
-    event["note"] = r.note;
-    event["reportingController"] = r.controller;
-    event["eventTime"] = io::format_micro_time(s.first);
-    if (s.count > 1) event["series"] = {{"count", s.count}, {"lastObservedTime", io::format_micro_time(s.last)}};
+    event.set({"apiVersion"}, "events.k8s.io/v1");
+    event.set({"regarding"}, reference(r.regarding));
+    event.set({"note"}, r.note);
+    event.set({"reportingController"}, r.controller);
+    event.set({"eventTime"}, io::format_micro_time(s.first));
+    if (s.count > 1) event.set({"series"}, series_of(s));
   }
-  return json::serialize(event);
+  return event.dump();
 }
 
 std::string count_patch(const Series& s) {
-  if (s.core()) return json::serialize(json::object{{"count", s.count}, {"lastTimestamp", whole_seconds(s.last)}});
-  return json::serialize(
-      json::object{{"series", {{"count", s.count}, {"lastObservedTime", io::format_micro_time(s.last)}}}});
+  if (s.core()) return Json::object({{"count", s.count}, {"lastTimestamp", whole_seconds(s.last)}}).dump();
+  return Json::object({{"series", series_of(s)}}).dump();
 }
 
 io::Task<void> wait_for(io::Gate* gate) { co_await gate->wait(); }
@@ -200,6 +203,7 @@ struct EventRecorder::Parts {
   std::list<SeriesPtr> by_age;  // last seen first to go
   std::deque<SeriesPtr> queue;
   int in_flight = 0;
+  int flushing = 0;  // counts are written without delay
   double tokens = kBurst;
   io::Steady refilled;
   int64_t last_name = 0;
@@ -249,7 +253,9 @@ void EventRecorder::Parts::forget(const SeriesPtr& series) {
   if (!std::exchange(series->remembered, false)) return;
   known.erase(known.find(series));
   by_age.erase(series->age);
-  if (series->stage == Series::Stage::idle && series->dirty()) enqueue(series);
+  if (series->stage != Series::Stage::idle || !series->dirty()) return;
+  if (queue.size() >= kLongestQueue) return dropped.add();
+  enqueue(series);
 }
 
 void EventRecorder::Parts::forget_old() {
@@ -272,10 +278,12 @@ void EventRecorder::Parts::sweep() {
   io::Steady next = by_age.empty() ? io::kNever : by_age.front()->seen + kWindow + kTidy;
   for (const SeriesPtr& series : by_age) {
     if (series->stage != Series::Stage::idle || !series->dirty()) continue;
-    if (series->next_write <= loop.now()) {
+    if (series->next_write > loop.now()) {
+      next = std::min(next, series->next_write);
+    } else if (queue.size() < kLongestQueue) {
       enqueue(series);
     } else {
-      next = std::min(next, series->next_write);
+      next = std::min(next, loop.now() + kCoreGap);
     }
   }
   if (next != io::kNever) wake_by(next);
@@ -290,7 +298,7 @@ void EventRecorder::Parts::sent(Job& job) {
   series.stage = Series::Stage::idle;
   --in_flight;
   if (series.dirty() && series.written > 0) {
-    if (!series.remembered || series.next_write <= loop.now()) {
+    if (flushing > 0 || !series.remembered || series.next_write <= loop.now()) {
       enqueue(job.series);
     } else {
       wake_by(series.next_write);
@@ -403,6 +411,11 @@ io::Task<void> EventRecorder::run() { return parts_->dispatch(); }
 
 io::Task<void> EventRecorder::flush(io::Duration limit) {
   Parts& parts = *parts_;
+  struct Flushing {
+    explicit Flushing(int& n) : count(n) { ++count; }
+    ~Flushing() { --count; }
+    int& count;
+  } const flushing(parts.flushing);
   for (const SeriesPtr& series : parts.by_age) {
     if (series->stage == Series::Stage::idle && series->dirty()) parts.enqueue(series);
   }

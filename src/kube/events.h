@@ -49,7 +49,7 @@ class EventRecorder {
 
   // Drops the event, and counts that in careen_events_dropped_total, when 1,000 wait.
   void record(EventRecord event);
-  // Sends what was recorded, several at once; runs until cancelled. What it was sending then counts as sent.
+  // Sends what was recorded, several at once; runs until cancelled.
   io::Task<void> run();
   // Waits until all that was recorded has been sent or dropped, counts included, `limit` at the most.
   io::Task<void> flush(io::Duration limit);

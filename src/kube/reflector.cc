@@ -225,7 +225,7 @@ void Reflector::wait_then(State next, io::Duration pause) {
 // One problem tells of the failure until it changes or is gone; what passes by itself at once is not worth one.
 void Reflector::fail_then(State next, const Outcome& outcome) {
   ++failures_;
-  trouble_after_open_ = outcome.after_open;
+  only_events_heal_ = outcome.only_events_heal;
   const bool lasting = outcome.ending == Ending::unknown_user || outcome.ending == Ending::forbidden ||
                        outcome.ending == Ending::missing;
   if (problem_ != outcome.ending && (lasting || failures_ >= 2)) {
@@ -344,10 +344,11 @@ io::Task<void> Reflector::follow(Outcome* outcome) {
   auto stream = co_await client_.watch(options_.resource, options_.ns, std::move(query));
   if (!stream) {
     *outcome = outcome_of(stream.error());
+    outcome->only_events_heal = outcome->ending == Ending::gone;
     co_return;
   }
   reached();
-  outcome->after_open = true;
+  outcome->only_events_heal = true;
   WatchDecoder decoder;
   bool bookmarked = false;
   const WatchDecoder::Visitor visit = [&](EventType type, RawObject& object) {
@@ -396,7 +397,7 @@ io::Result<bool> Reflector::take(EventType type, RawObject& object, Outcome& out
     const auto document = Json::parse(*status);
     const int64_t code = document ? (*document)["code"].integer().value_or(0) : 0;
     outcome = outcome_of(to_api_error(static_cast<int>(code), *status));
-    outcome.after_open = true;
+    outcome.only_events_heal = true;
     if (outcome.ending != Ending::gone && outcome.ending != Ending::failing) outcome.ending = Ending::rejected;
     return false;
   }
@@ -416,7 +417,7 @@ void Reflector::heard() { heard_ = alive_ = loop_.now(); }
 
 void Reflector::healed() {
   failures_ = 0;
-  trouble_after_open_ = false;
+  only_events_heal_ = false;
   if (!problem_) return;
   problem_.reset();
   problems_.clear(problem_key_);
@@ -424,7 +425,7 @@ void Reflector::healed() {
 
 // A list or an open watch shows that we may and can; what was wrong with a watch's events shows only in events.
 void Reflector::reached() {
-  if (!trouble_after_open_) healed();
+  if (!only_events_heal_) healed();
 }
 
 io::Duration Reflector::around(io::Duration middle) {

@@ -20,11 +20,11 @@ namespace careen::kube {
 
 struct ReflectorOptions {
   Resource resource;
-  std::string ns;  // empty: all namespaces
-  std::string label_selector;
-  std::string field_selector;
+  std::string ns = {};  // empty: all namespaces
+  std::string label_selector = {};
+  std::string field_selector = {};
   int page_size = 500;
-  std::string name;  // in metrics and problems; the resource's plural if empty. Two reflectors need two names.
+  std::string name = {};  // in metrics and problems; the resource's plural if empty. Two reflectors need two names.
 };
 
 class Reflector {
@@ -84,7 +84,7 @@ class Reflector {
     Ending ending = Ending::complete;
     std::string message;
     std::optional<io::Duration> retry_after;
-    bool after_open = false;  // the watch had been opened
+    bool only_events_heal = false;  // lists succeed and watches open in spite of it
   };
 
   io::Task<Outcome> list();
@@ -142,7 +142,7 @@ class Reflector {
   bool consistent_ = true;  // the next list is of the server's latest state
   std::optional<uint64_t> unreadable_at_;
   std::optional<Ending> problem_;
-  bool trouble_after_open_ = false;
+  bool only_events_heal_ = false;
 
   io::Steady watch_begun_{};
   uint64_t watch_from_ = 0;

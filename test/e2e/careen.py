@@ -155,7 +155,7 @@ class Careen:
         return self
 
     def open_problems(self):
-        return {labels.get("problem"): value for labels, value in self.metrics().find("careen_problem") if value}
+        return {labels.get("key"): value for labels, value in self.metrics().find("careen_problem") if value}
 
     # --- ending ------------------------------------------------------------
 

@@ -4,6 +4,7 @@ import collections
 import hashlib
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -114,6 +115,11 @@ def _build(go, name, programs, label, jobs):
                "-ldflags", _linker_flags(folder), "-o", temporary, package]
     environment = {**os.environ, **go.environment, "CGO_ENABLED": "0", "GOWORK": "off",
                    "GOFLAGS": "", "GOOS": "linux", "GOARCH": gotoolchain.architecture()}
+    # Go's own temporary files, so that an interrupted build leaves none behind.
+    scratch = os.path.join(programs, ".scratch")
+    shutil.rmtree(scratch, ignore_errors=True)
+    os.mkdir(scratch)
+    environment["GOTMPDIR"] = scratch
     begun = time.monotonic()
     process = subprocess.Popen(
         command, cwd=os.path.join(SOURCE_DIR, "build", folder), env=environment,
@@ -161,6 +167,7 @@ def _build(go, name, programs, label, jobs):
     finally:
         if terminal:
             print("\r\033[K", end="", file=sys.stderr, flush=True)
+        shutil.rmtree(scratch, ignore_errors=True)
         if process.returncode and os.path.exists(temporary):
             os.unlink(temporary)
     reader.join(5)

@@ -119,31 +119,29 @@ def _list(_arguments):
                          f"{memory / (1 << 20):.0f}MiB", found.paths.folder))
 
 
-def _resolve(found, names):
-    resolved = [components.resolve(name) for name in names]
-    for name in resolved:
-        found.require(name)
-    return resolved
-
-
 def _restart(arguments):
+    names = [components.resolve(name) for name in arguments.component]
     with cluster.name_lock(arguments.name):
         found = Cluster.get(arguments.name)
-        names = _resolve(found, arguments.component)
+        found.require(names)
         found.stop(names, arguments.graceful)
         found.start(names, arguments.timeout)
 
 
 def _stop(arguments):
+    names = [components.resolve(name) for name in arguments.component]
     with cluster.name_lock(arguments.name):
         found = Cluster.get(arguments.name)
-        found.stop(_resolve(found, arguments.component), arguments.graceful)
+        found.require(names)
+        found.stop(names, arguments.graceful)
 
 
 def _start(arguments):
+    names = [components.resolve(name) for name in arguments.component]
     with cluster.name_lock(arguments.name):
         found = Cluster.get(arguments.name)
-        found.start(_resolve(found, arguments.component), arguments.timeout)
+        found.require(names)
+        found.start(names, arguments.timeout)
 
 
 def _compact(arguments):

@@ -11,8 +11,8 @@ import time
 
 from . import build, components, pki, populate, process
 from .api import Client, Refused
-from .common import (INTERRUPTS, Deadline, Failure, check_name, file_lock, say, state_base, tail,
-                     write_file, write_json)
+from .common import (INTERRUPTS, Deadline, Failure, UsageError, check_name, file_lock, say,
+                     state_base, tail, write_file, write_json)
 
 _PORT_ATTEMPTS = 5
 
@@ -54,10 +54,15 @@ class Cluster:
     def all(cls):
         found = []
         for entry in sorted(os.listdir(state_base())):
-            if not entry.startswith("."):
+            if entry.startswith("."):
+                continue
+            try:
                 cluster = cls.load(entry)
-                if cluster:
-                    found.append(cluster)
+            except (Failure, UsageError) as error:
+                say(f"skipped: {error}")
+                continue
+            if cluster:
+                found.append(cluster)
         return found
 
     def save(self):
@@ -89,9 +94,10 @@ class Cluster:
     def client(self):
         return Client(self.paths.pki, self.ports["apiserver"])
 
-    def require(self, component):
-        if component not in self.names:
-            raise Failure(f"cluster '{self.name}' was made without {component}")
+    def require(self, names):
+        for component in names:
+            if component not in self.names:
+                raise Failure(f"cluster '{self.name}' was made without {component}")
 
     # --- components --------------------------------------------------------
 
@@ -209,7 +215,7 @@ class Cluster:
 # --- locks and ports -------------------------------------------------------
 
 def name_lock(name):
-    return file_lock(os.path.join(state_base(), f".{check_name(name)}.lock"),
+    return file_lock(os.path.join(state_base(), f".cluster-{check_name(name)}.lock"),
                      f"another testcluster command on cluster '{name}'")
 
 

@@ -1,0 +1,252 @@
+#include "profiles/config_reader.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "profiles/config_file.h"
+
+namespace careen::profiles {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+
+std::optional<std::string> environment(std::string_view name) {
+  static const std::map<std::string, std::string, std::less<>> kVariables{
+      {"NUMBER", "0123"}, {"FLOAT", "1.5"},     {"FLAG", "on"},        {"SECRET", "hunter2"}, {"WAIT", "90"},
+      {"LIST", "a, b"},   {"PADDED", "  x, y"}, {"QUOTED", "\"q\""},   {"COMMA", "one, two"}, {"NOTHING", ""},
+      {"YES", "yes"},     {"NULLISH", "null"},  {"BRACKETS", "[p,q]"}, {"TRUE", "true"}};
+  const auto found = kVariables.find(name);
+  return found == kVariables.end() ? std::nullopt : std::optional{found->second};
+}
+
+// A file whose top level is the object that is read.
+class Keys {
+ public:
+  explicit Keys(std::string text)
+      : document_(*Document::parse(std::move(text))),
+        environment_(environment),
+        file_("f.yaml", document_, environment_),
+        reader(file_, &document_.root(), {1, 1}, "check \"x\"") {}
+
+  std::vector<std::string> errors() const { return texts(file_.errors()); }
+  std::vector<std::string> warnings() const { return texts(file_.warnings()); }
+
+ private:
+  static std::vector<std::string> texts(const std::vector<ConfigError>& errors) {
+    std::vector<std::string> out;
+    for (const ConfigError& error : errors) out.push_back(error.to_text());
+    return out;
+  }
+  Document document_;
+  Environment environment_;
+  ConfigFile file_;
+
+ public:
+  ConfigReader reader;
+};
+
+std::string as_string(const std::string& value) {
+  Keys keys("k: " + value);
+  const std::string result = keys.reader.string("k", Required::no);
+  return keys.errors().empty() ? "<" + result + ">" : keys.errors()[0];
+}
+
+TEST(ConfigReaderTest, StringsTakeEveryScalar) {
+  EXPECT_EQ(as_string("text"), "<text>");
+  EXPECT_EQ(as_string("1.50"), "<1.5>");
+  EXPECT_EQ(as_string("yes"), "<true>");
+  EXPECT_EQ(as_string("010"), "<8>");
+  EXPECT_EQ(as_string("'010'"), "<010>");
+  EXPECT_EQ(as_string("null"), "<>");
+  EXPECT_EQ(as_string("11:00"), "<11:00>");
+  EXPECT_EQ(as_string("[a]"), "f.yaml:1:4: check \"x\": \"k\" must be a text, not a list");
+  EXPECT_EQ(as_string("{a: b}"), "f.yaml:1:4: check \"x\": \"k\" must be a text, not a map");
+}
+
+// What a variable says is not read again where text is wanted.
+TEST(ConfigReaderTest, InterpolatedStringsStayAsTheyAre) {
+  EXPECT_EQ(as_string("${NUMBER}"), "<0123>");
+  EXPECT_EQ(as_string("${FLAG}"), "<on>");
+  EXPECT_EQ(as_string("${PADDED}"), "<  x, y>");
+  EXPECT_EQ(as_string("'{{ .X }}, ${COMMA}'"), "<{{ .X }}, one, two>");
+  EXPECT_EQ(as_string("${QUOTED}"), "<\"q\">");
+  EXPECT_EQ(as_string("${NULLISH}"), "<null>");
+  EXPECT_EQ(as_string("a$$b"), "<a$b>");
+  EXPECT_EQ(as_string("${TRUE}"), "<true>");
+  EXPECT_EQ(as_string("${MISSING}"), "f.yaml:1:4: the variable \"MISSING\" is not set, or empty");
+  EXPECT_EQ(as_string("ab ${NOTHING}"), "f.yaml:1:7: the variable \"NOTHING\" is not set, or empty");
+}
+
+TEST(ConfigReaderTest, KeysOfTheFileComeBeforeTheEnvironment) {
+  Keys keys("SECRET: ${base}!\nbase: here\nnumber: 5\nk: ${SECRET} ${number} ${FLAG}\n");
+  EXPECT_EQ(keys.reader.string("k", Required::yes), "here! 5 on");
+  EXPECT_THAT(keys.errors(), IsEmpty());
+}
+
+TEST(ConfigReaderTest, CirclesAndBombsOfVariablesAreErrors) {
+  Keys circle("a: ${b}\nb: ${a}\nk: ${a}\n");
+  circle.reader.string("k", Required::no);
+  EXPECT_THAT(circle.errors(), ElementsAre(HasSubstr("f.yaml:3:4: the variable \"a\" cannot be resolved")));
+  EXPECT_THAT(circle.errors(), ElementsAre(HasSubstr("refers to itself")));
+
+  std::string bomb = "v0: x\n";
+  for (int i = 1; i < 30; ++i)
+    bomb += "v" + std::to_string(i) + ": ${v" + std::to_string(i - 1) + "}${v" + std::to_string(i - 1) + "}\n";
+  Keys exponential(bomb + "k: ${v29}\n");
+  exponential.reader.string("k", Required::no);
+  EXPECT_THAT(exponential.errors(), ElementsAre(HasSubstr("too many")));
+
+  Keys map("m: {a: b}\nk: ${m}\n");
+  map.reader.string("k", Required::no);
+  EXPECT_THAT(map.errors(), ElementsAre(HasSubstr("is a map at the top level of this file, not a text")));
+}
+
+TEST(ConfigReaderTest, AValueNobodyReadsIsNotResolvedButItsBracesAreChecked) {
+  Keys keys("a: ${MISSING}\nb: [x, 'y ${OPEN']\n");
+  EXPECT_THAT(keys.errors(), ElementsAre(HasSubstr("f.yaml:2:11: this \"${\" has no closing brace")));
+}
+
+TEST(ConfigReaderTest, Integers) {
+  Keys keys("a: 3\nb: '0x10'\nc: 2.9\nd: ${NUMBER}\ne: ${FLOAT}\nzero: 0\n");
+  EXPECT_EQ(keys.reader.integer("a", Required::yes), 3);
+  EXPECT_EQ(keys.reader.integer("b", Required::yes), 16);
+  EXPECT_EQ(keys.reader.integer("c", Required::yes), 2);
+  EXPECT_EQ(keys.reader.integer("d", Required::yes), 83);
+  EXPECT_EQ(keys.reader.integer("e", Required::yes), 1);
+  EXPECT_EQ(keys.reader.integer("zero", Required::no, 7), 0);
+  EXPECT_EQ(keys.reader.integer("absent", Required::no, 7), 7);
+  EXPECT_THAT(keys.errors(), IsEmpty());
+  EXPECT_TRUE(keys.reader.ok());
+}
+
+TEST(ConfigReaderTest, AllErrorsAreCollectedWithTheirPlaces) {
+  Keys keys("max: many\nflag: 'yes'\nwait: 5x\nlist: [[a]]\nzero: 0\nempty: ''\nmap: {}\n");
+  EXPECT_EQ(keys.reader.integer("max", Required::yes), 0);
+  EXPECT_FALSE(keys.reader.ok());
+  keys.reader.boolean("flag");
+  keys.reader.duration("wait", Required::no);
+  keys.reader.strings("list", Required::yes);
+  keys.reader.integer("zero", Required::yes);
+  keys.reader.duration("zero", Required::yes);
+  keys.reader.string("empty", Required::yes);
+  keys.reader.integer("map", Required::no);
+  keys.reader.string("absent", Required::yes);
+  keys.reader.error("max", "must be positive");
+  EXPECT_THAT(keys.errors(),
+              ElementsAre("f.yaml:1:1: check \"x\": \"absent\" is required",
+                          "f.yaml:1:6: check \"x\": \"max\" must be an integer, not \"many\"",
+                          "f.yaml:1:6: check \"x\": \"max\" must be positive",
+                          "f.yaml:2:7: check \"x\": \"flag\" must be true or false, not \"yes\"",
+                          "f.yaml:3:7: check \"x\": \"wait\" must be a duration such as 90s or 1h30m, not \"5x\"",
+                          "f.yaml:4:8: check \"x\": \"list\" must be a text, not a list",
+                          "f.yaml:5:7: check \"x\": \"zero\" must not be 0",
+                          "f.yaml:6:8: check \"x\": \"empty\" must not be empty",
+                          "f.yaml:7:6: check \"x\": \"map\" must be a single value, not a map"));
+}
+
+TEST(ConfigReaderTest, Booleans) {
+  Keys keys("a: yes\nb: 'T'\nc: ${FLAG}\nd: null\ne: ${YES}\nf: 1\n");
+  EXPECT_TRUE(keys.reader.boolean("a"));
+  EXPECT_TRUE(keys.reader.boolean("b"));
+  EXPECT_TRUE(keys.reader.boolean("c"));
+  EXPECT_TRUE(keys.reader.boolean("d", true));
+  EXPECT_FALSE(keys.reader.boolean("absent"));
+  EXPECT_THAT(keys.errors(), IsEmpty());
+  keys.reader.boolean("e");
+  keys.reader.boolean("f");
+  EXPECT_EQ(keys.errors().size(), 2U);
+}
+
+TEST(ConfigReaderTest, Durations) {
+  Keys keys("a: 90\nb: 1h\nc: 0.5\nd: ${WAIT}\ne: '90'\n");
+  EXPECT_EQ(keys.reader.duration("a", Required::yes), io::seconds{90});
+  EXPECT_EQ(keys.reader.duration("b", Required::yes), io::hours{1});
+  EXPECT_EQ(keys.reader.duration("c", Required::yes), io::milliseconds{500});
+  EXPECT_EQ(keys.reader.duration("d", Required::yes), io::seconds{90});
+  EXPECT_EQ(keys.reader.duration("absent", Required::no, io::minutes{1}), io::minutes{1});
+  EXPECT_THAT(keys.errors(), IsEmpty());
+  keys.reader.duration("e", Required::yes);
+  EXPECT_EQ(keys.errors().size(), 1U);
+}
+
+TEST(ConfigReaderTest, DurationsThatAreTextsNeedAUnit) {
+  Keys keys("a: 0\nb: 30m\nc: 90\nd: ${WAIT}\ne: 1.5\nf: soon\n");
+  EXPECT_EQ(keys.reader.duration_string("a", Required::yes), io::Duration{0});
+  EXPECT_EQ(keys.reader.duration_string("b", Required::yes), io::minutes{30});
+  EXPECT_THAT(keys.errors(), IsEmpty());
+  for (const char* key : {"c", "d", "e", "f", "g"}) keys.reader.duration_string(key, Required::yes);
+  EXPECT_THAT(
+      keys.errors(),
+      ElementsAre(HasSubstr("\"g\" is required"),
+                  "f.yaml:3:4: check \"x\": \"c\" must be a duration with its unit, such as 90s or 1h30m, not 90",
+                  "f.yaml:4:4: check \"x\": \"d\" must be a duration with its unit, such as 90s or 1h30m; what its "
+                  "reference resolves to is none",
+                  HasSubstr("with its unit, such as 90s or 1h30m, not 1.5"), HasSubstr("not \"soon\"")));
+}
+
+TEST(ConfigReaderTest, Lists) {
+  Keys keys(
+      "shared: [s, '${FLAG}']\na: [x, 1.50, yes, '${SECRET}']\nb: single\nc: ${LIST}\nd: ${BRACKETS}\ne: ${shared}\n"
+      "f: ${SECRET}\ng: a,b\nh: ${NUMBER}\ni: x$$$$y\nj: ${NULLISH}\nk: null\n");
+  EXPECT_THAT(keys.reader.strings("a", Required::yes), ElementsAre("x", "1.5", "true", "hunter2"));
+  EXPECT_THAT(keys.reader.strings("b", Required::yes), ElementsAre("single"));
+  EXPECT_THAT(keys.reader.strings("c", Required::yes), ElementsAre("a", "b"));
+  EXPECT_THAT(keys.reader.strings("d", Required::yes), ElementsAre("p", "q"));
+  EXPECT_THAT(keys.reader.strings("e", Required::yes), ElementsAre("s", "on"));
+  EXPECT_THAT(keys.reader.strings("f", Required::yes), ElementsAre("hunter2"));
+  EXPECT_THAT(keys.reader.strings("g", Required::yes), ElementsAre("a,b"));
+  EXPECT_THAT(keys.reader.strings("h", Required::yes), ElementsAre("0123"));
+  EXPECT_THAT(keys.reader.strings("i", Required::yes), ElementsAre("x$$y"));
+  EXPECT_THAT(keys.reader.strings("j", Required::no), ElementsAre());
+  EXPECT_THAT(keys.reader.strings("k", Required::no), ElementsAre());
+  EXPECT_THAT(keys.errors(), IsEmpty());
+}
+
+TEST(ConfigReaderTest, AMapIsReadAsAnEmptyList) {
+  Keys keys("a: {x: y}\n");
+  EXPECT_THAT(keys.reader.strings("a", Required::no), ElementsAre());
+  EXPECT_THAT(keys.errors(), IsEmpty());
+  EXPECT_THAT(keys.warnings(), ElementsAre(HasSubstr("f.yaml:1:4: check \"x\": \"a\" must be a list")));
+  keys.reader.strings("a", Required::yes);
+  EXPECT_EQ(keys.errors().size(), 1U);
+}
+
+TEST(ConfigReaderTest, ResolvedValuesNeverAppearInMessages) {
+  Keys keys("a: ${SECRET}\nb: 'x${SECRET}'\nc: [a, '${SECRET:?}', '${NONE_${SECRET}}']\n");
+  keys.reader.integer("a", Required::yes);
+  keys.reader.boolean("a");
+  keys.reader.duration("b", Required::yes);
+  keys.reader.duration_string("b", Required::yes);
+  keys.reader.strings("c", Required::yes);
+  EXPECT_EQ(keys.errors().size(), 4U);
+  for (const std::string& error : keys.errors()) EXPECT_THAT(error, Not(HasSubstr("hunter2")));
+}
+
+TEST(ConfigReaderTest, ANearMissOfARequiredKeyIsPointedOut) {
+  Keys keys("kye: a\nother: b\n");
+  keys.reader.string("key", Required::yes);
+  EXPECT_THAT(
+      keys.errors(),
+      ElementsAre("f.yaml:1:1: check \"x\": \"key\" is required; the key \"kye\" is not known, did you mean \"key\"?"));
+}
+
+TEST(ConfigReaderTest, NestedObjects) {
+  Keys keys("secret:\n  name: vault\nnothing: null\nscalar: 5\n");
+  ConfigReader secret = keys.reader.object("secret");
+  EXPECT_EQ(secret.string("name", Required::yes), "vault");
+  EXPECT_FALSE(keys.reader.object("nothing").has("name"));
+  EXPECT_FALSE(keys.reader.object("absent").has("name"));
+  EXPECT_TRUE(keys.reader.ok());
+  // The missing key of what is no object is not a second error.
+  keys.reader.object("scalar").string("name", Required::yes);
+  EXPECT_THAT(keys.errors(), ElementsAre("f.yaml:4:9: check \"x\": \"scalar\" must be a map of keys and values"));
+  EXPECT_FALSE(keys.reader.ok());
+  keys.reader.object("secret").string("namespace", Required::yes);
+  EXPECT_THAT(keys.errors()[0], HasSubstr("f.yaml:2:3: check \"x\": \"secret\": \"namespace\" is required"));
+}
+
+}  // namespace
+}  // namespace careen::profiles

@@ -1,0 +1,167 @@
+#include "profiles/occupancy.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "profiles/test_support.h"
+
+namespace careen::profiles {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::UnorderedElementsAre;
+
+constexpr auto kIn = State::in_maintenance;
+
+class OccupancyTest : public WorldTest {
+ protected:
+  OccupancyTest() { configure("{intervals: {requeue: 1m}, profiles: [{name: p}, {name: q}]}"); }
+  BudgetUse use(const Scope& scope, int64_t max = 10, io::Duration skip_after = {}, std::string_view asking = {}) {
+    return measure(occupancy, {scope, max, skip_after}, now, asking);
+  }
+  Scope zone(std::string value) { return {"", {{"zone", std::move(value)}}}; }
+};
+
+TEST_F(OccupancyTest, ProfilesOfALabel) {
+  EXPECT_THAT(profiles_of(std::nullopt), ElementsAre("default"));
+  EXPECT_THAT(profiles_of(""), ElementsAre("default"));
+  EXPECT_THAT(profiles_of("a--b--c"), ElementsAre("a", "b", "c"));
+  EXPECT_THAT(profiles_of("a---b"), ElementsAre("a", "-b"));
+  EXPECT_THAT(profiles_of("a--b--a"), ElementsAre("a", "b"));
+}
+
+TEST_F(OccupancyTest, CountsWhatTheDataOrTheLabelSays) {
+  put_in("a", "p", kIn);
+  put_in("b", "p", State::maintenance_required);
+  put("label", {{std::string(kStateLabel), "in-maintenance"}});
+  put("data", {{std::string(kProfileLabel), "p"}}, {{std::string(kDataAnnotation), data_of("p", kIn, now)}});
+  put("plain");
+  EXPECT_THAT(use({}).nodes, ElementsAre("a", "data", "label"));
+}
+
+TEST_F(OccupancyTest, DataOfAProfileThatIsNotConfiguredOrNotNamedDoesNotCount) {
+  put("a", {{std::string(kProfileLabel), "unknown"}}, {{std::string(kDataAnnotation), data_of("unknown", kIn, now)}});
+  put("b", {{std::string(kProfileLabel), "q"}}, {{std::string(kDataAnnotation), data_of("p", kIn, now)}});
+  EXPECT_THAT(use({}).nodes, IsEmpty());
+}
+
+TEST_F(OccupancyTest, AnAdmissionCountsUntilItEnds) {
+  put("a");
+  reserve("a");
+  EXPECT_THAT(use({}).nodes, ElementsAre("a"));
+  ledger.finish("uid-a");
+  EXPECT_THAT(occupancy.update("a", *config).left, ElementsAre(Scope{}));
+  EXPECT_THAT(use({}).nodes, IsEmpty());
+}
+
+TEST_F(OccupancyTest, APlaceKeptForTheAskingNodeDoesNotCountAgainstIt) {
+  put("a");
+  reserve("a");
+  put_in("b", "p", kIn);
+  EXPECT_EQ(use({}, 10, {}, "a").used(), 1);
+  EXPECT_EQ(use({}, 10, {}, "b").used(), 2);
+}
+
+TEST_F(OccupancyTest, AnAdmittedNodeThatIsNotKnownCountsInEveryScope) {
+  reserve("ghost");
+  EXPECT_EQ(use({}).used(), 1);
+  EXPECT_EQ(use(zone("x")).used(), 1);
+  EXPECT_EQ(use({"p", {}}).used(), 1);
+}
+
+TEST_F(OccupancyTest, AnAdmissionOfAnEarlierNodeOfThatNameIsNotThisNodes) {
+  ledger.reserve({"uid-of-before", "a", "profile/p", now});
+  put("a");
+  EXPECT_THAT(use({}).nodes, IsEmpty());
+}
+
+TEST_F(OccupancyTest, ScopesByProfileAndLabels) {
+  put_in("a", "p", kIn, {{"zone", "x"}});
+  put_in("b", "p--q", kIn, {{"zone", "y"}});
+  put_in("c", "q", kIn, {{"zone", "x"}});
+  EXPECT_THAT(use({"p", {}}).nodes, ElementsAre("a", "b"));
+  EXPECT_THAT(use({"q", {}}).nodes, ElementsAre("b", "c"));
+  EXPECT_THAT(use(zone("x")).nodes, ElementsAre("a", "c"));
+  EXPECT_THAT(use({"p", {{"zone", "x"}}}).nodes, ElementsAre("a"));
+  EXPECT_THAT(use(zone("z")).nodes, IsEmpty());
+}
+
+TEST_F(OccupancyTest, ANodeWithoutProfileLabelIsInNoProfilesScope) {
+  put("plain", {{std::string(kStateLabel), "in-maintenance"}});
+  EXPECT_THAT(use({"default", {}}).nodes, IsEmpty());
+  EXPECT_THAT(use({}).nodes, ElementsAre("plain"));
+}
+
+TEST_F(OccupancyTest, TellsWhichScopesChanged) {
+  put_in("a", "p", kIn, {{"zone", "x"}});
+  occupancy.members({});
+  occupancy.members(zone("x"));
+  occupancy.members(zone("y"));
+  put_in("a", "p", kIn, {{"zone", "y"}});
+  EXPECT_THAT(use(zone("x")).nodes, IsEmpty());
+  EXPECT_THAT(use(zone("y")).nodes, ElementsAre("a"));
+
+  auto put_quietly = [&](State state, const char* value, io::Wall since) {
+    const std::optional<Config> kept = std::exchange(config, std::nullopt);
+    put_in("a", "p", state, {{"zone", value}}, since);
+  };
+  const Config loaded = config_of("{intervals: {requeue: 1m}, profiles: [{name: p}]}");
+  put_quietly(kIn, "x", now - io::hours{1});
+  auto changes = occupancy.update("a", loaded);
+  EXPECT_THAT(changes.left, ElementsAre(zone("y")));
+  EXPECT_THAT(changes.joined, ElementsAre(zone("x")));
+  EXPECT_THAT(changes.altered, IsEmpty());
+  put_quietly(kIn, "x", now);
+  changes = occupancy.update("a", loaded);
+  EXPECT_THAT(changes.left, IsEmpty());
+  EXPECT_THAT(changes.joined, IsEmpty());
+  EXPECT_THAT(changes.altered, UnorderedElementsAre(Scope{}, zone("x")));
+  put_quietly(State::operational, "x", now);
+  EXPECT_THAT(occupancy.update("a", loaded).left, UnorderedElementsAre(Scope{}, zone("x")));
+}
+
+TEST_F(OccupancyTest, OldMaintenancesAreForgottenIfTheLimitSaysSo) {
+  put_in("old", "p", kIn, {}, now - io::hours{3});
+  put_in("mid", "p", kIn, {}, now - io::hours{1});
+  put_in("new", "p", kIn, {}, now - io::minutes{1});
+  EXPECT_EQ(use({}).used(), 3);
+  EXPECT_THAT(use({}, 10, io::hours{2}).nodes, ElementsAre("mid", "new"));
+  // Exactly that old is too old.
+  EXPECT_THAT(use({}, 10, io::hours{1}).nodes, ElementsAre("new"));
+  EXPECT_EQ(use({}, 2, io::hours{2}).free_at, now + io::hours{1});
+  EXPECT_EQ(use({}, 1, io::hours{2}).free_at, now + io::hours{2} - io::minutes{1});
+  EXPECT_EQ(use({}, 3, io::hours{2}).free_at, std::nullopt);
+}
+
+TEST_F(OccupancyTest, AnAdmissionNeverGrowsOld) {
+  put("a");
+  reserve("a");
+  now += io::hours{100};
+  const BudgetUse used = use({}, 1, io::hours{2});
+  EXPECT_EQ(used.used(), 1);
+  EXPECT_EQ(used.free_at, std::nullopt);
+}
+
+TEST_F(OccupancyTest, TheAgeIsThatOfTheProfileAskedFor) {
+  NodeData data;
+  data.profiles["p"] = {now - io::hours{5}, kIn, kIn};
+  data.profiles["q"] = {now - io::minutes{5}, State::operational, State::operational};
+  put("a", {{std::string(kProfileLabel), "p--q"}}, {{std::string(kDataAnnotation), format_node_data(data)}});
+  EXPECT_EQ(use({}, 1, io::hours{1}).used(), 1);
+  EXPECT_EQ(use({"p", {}}, 1, io::hours{1}).used(), 0);
+}
+
+TEST_F(OccupancyTest, UnreadableDataIsAnErrorWhereItsAgeMatters) {
+  put("a", {{std::string(kStateLabel), "in-maintenance"}}, {{std::string(kDataAnnotation), "{broken"}});
+  EXPECT_EQ(use({}).used(), 1);
+  EXPECT_NE(use({}, 1, io::hours{1}).error, "");
+}
+
+TEST_F(OccupancyTest, DescribesItsScope) {
+  EXPECT_EQ(Scope{}.text(), "all nodes in the cluster");
+  EXPECT_EQ((Scope{"p", {{"a", "1"}, {"b", "2"}}}).text(), "nodes matching the a=1,b=2 label selector");
+}
+
+}  // namespace
+}  // namespace careen::profiles

@@ -1,0 +1,121 @@
+// What the tests of this folder share: a configuration from YAML, and a world of nodes written as JSON whose budget
+// ledger lives in memory.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+#include "budget/ledger.h"
+#include "io/virtual_time.h"
+#include "kube/decode.h"
+#include "kube/fake_api.h"
+#include "kube/json.h"
+#include "profiles/config.h"
+#include "profiles/data.h"
+#include "profiles/decide.h"
+#include "profiles/names.h"
+#include "profiles/plugins.h"
+
+namespace careen::profiles {
+
+inline Config config_of(std::string_view yaml) {
+  auto config = load_config(yaml, "test.yaml", all_plugins(),
+                            [](std::string_view) -> std::optional<std::string> { return std::nullopt; });
+  if (!config) {
+    std::string errors;
+    for (const ConfigError& error : config.error()) errors += error.to_text() + "\n";
+    throw std::invalid_argument(errors);
+  }
+  return std::move(*config);
+}
+
+using Texts = std::map<std::string, std::string>;
+
+// A node as the API server sends it.
+inline kube::Json node_json(std::string_view name, std::string_view uid, uint64_t version, const Texts& labels = {},
+                            const Texts& annotations = {}) {
+  kube::Json node = kube::Json::object({{"kind", "Node"}, {"apiVersion", "v1"}});
+  node.set({"metadata", "name"}, name).set({"metadata", "uid"}, uid);
+  node.set({"metadata", "resourceVersion"}, std::to_string(version));
+  for (const auto& [key, value] : labels) node.set({"metadata", "labels", key}, value);
+  for (const auto& [key, value] : annotations) node.set({"metadata", "annotations", key}, value);
+  return node;
+}
+
+// The data annotation of a node with one profile.
+inline std::string data_of(std::string_view profile, State current, io::Wall transition,
+                           std::optional<State> previous = std::nullopt) {
+  NodeData data;
+  data.profiles.emplace(profile, ProfileData{transition, current, previous.value_or(current)});
+  return format_node_data(data);
+}
+
+class WorldTest : public testing::Test {
+ protected:
+  // Puts a node into the world, newer than all before.
+  void put(std::string_view name, const Texts& labels = {}, const Texts& annotations = {}) {
+    auto node =
+        kube::decode_node(node_json(name, "uid-" + std::string(name), ++version, labels, annotations).dump(), atoms);
+    ASSERT_TRUE(node) << node.error().message;
+    nodes.put(std::move(*node));
+    if (config) occupancy.update(name, *config);
+  }
+  // A node with one profile, as careen leaves it.
+  void put_in(std::string_view name, std::string_view profile, State state, Texts labels = {},
+              std::optional<io::Wall> since = std::nullopt) {
+    labels.emplace(kProfileLabel, profile);
+    labels.emplace(kStateLabel, name_of(state));
+    put(name, labels, {{std::string(kDataAnnotation), data_of(profile, state, since.value_or(now - io::hours{1}))}});
+  }
+  void configure(std::string_view yaml) {
+    config.emplace(config_of(yaml));
+    occupancy.rebuild(*config);
+  }
+  void reserve(const std::string& name) {
+    ledger.reserve({"uid-" + name, name, "profile/p", now});
+    occupancy.update(name, *config);
+  }
+  Decision decide_on(std::string_view name) { return decide({nodes, *config, occupancy}, name, now); }
+
+  // A part of the decision's patch; nothing without a patch.
+  static std::optional<std::string> patched(const Decision& decision, std::string_view field, std::string_view key) {
+    if (!decision.patch) return std::nullopt;
+    const auto patch = kube::Json::parse(*decision.patch);
+    const auto value = (*patch)["metadata"][field][key];
+    if (value.is_null()) return "(removed)";
+    const auto text = value.text();
+    return text ? std::optional<std::string>(*text) : std::nullopt;
+  }
+  static std::optional<std::string> label(const Decision& decision, std::string_view key) {
+    return patched(decision, "labels", key);
+  }
+  static std::optional<std::string> annotation(const Decision& decision, std::string_view key) {
+    return patched(decision, "annotations", key);
+  }
+  static std::optional<std::string> state(const Decision& decision) { return label(decision, kStateLabel); }
+  static NodeData data(const Decision& decision) { return *parse_node_data(decision.data); }
+
+  io::VirtualTime time;
+  std::unique_ptr<io::Loop> loop = time.make_loop();
+  io::Wall now = loop->wall_now();
+  io::Metrics metrics;
+  io::Random random{1};
+  io::Problems problems{io::Log{}};
+  kube::FakeApi api{*loop};
+  std::unique_ptr<kube::Transport> transport = api.connect(*loop);
+  kube::Client client{*loop, *transport, metrics, random};
+  kube::AtomPool atoms;
+  kube::Store<kube::Node> nodes;
+  budget::Ledger ledger{*loop, client, problems, io::Log{}, metrics, std::nullopt};
+  Occupancy occupancy{nodes, ledger};
+  std::optional<Config> config;
+  uint64_t version = 100;
+};
+
+}  // namespace careen::profiles

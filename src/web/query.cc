@@ -1,0 +1,53 @@
+#include "web/query.h"
+
+#include <algorithm>
+
+namespace careen::web {
+
+namespace {
+
+int digit(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+  return -1;
+}
+
+std::string decoded(std::string_view text) {
+  std::string out;
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '%' && i + 2 < text.size() && digit(text[i + 1]) >= 0 && digit(text[i + 2]) >= 0) {
+      out += static_cast<char>(digit(text[i + 1]) * 16 + digit(text[i + 2]));
+      i += 2;
+    } else {
+      out += text[i] == '+' ? ' ' : text[i];
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+Query::Query(std::string_view raw) {
+  while (!raw.empty()) {
+    const std::string_view pair = raw.substr(0, raw.find('&'));
+    raw.remove_prefix(std::min(pair.size() + 1, raw.size()));
+    if (pair.empty()) continue;
+    const size_t equals = std::min(pair.find('='), pair.size());
+    values_.emplace(decoded(pair.substr(0, equals)), decoded(pair.substr(std::min(equals + 1, pair.size()))));
+  }
+}
+
+std::set<std::string> Query::all(std::string_view name) const {
+  std::set<std::string> out;
+  const auto [begin, end] = values_.equal_range(name);
+  for (auto it = begin; it != end; ++it) out.insert(it->second);
+  return out;
+}
+
+std::string_view Query::get(std::string_view name) const {
+  const auto it = values_.find(name);
+  return it == values_.end() ? std::string_view() : std::string_view(it->second);
+}
+
+}  // namespace careen::web

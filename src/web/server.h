@@ -1,0 +1,31 @@
+// The HTTP surface of a replica: metrics on one address, probes on another. What is answered is decided by plain
+// functions of the request; the servers only carry them.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "io/http_server.h"
+#include "io/metrics.h"
+#include "io/problems.h"
+#include "web/probes.h"
+
+namespace careen::web {
+
+// /metrics in Prometheus' text format; `on_scrape` (may be empty) is called for each. Anything else is not found.
+io::ServerResponse answer_metrics(const io::ServerRequest& request, io::Metrics& metrics,
+                                  const std::function<void()>& on_scrape);
+// The probes; anything else is not found.
+io::ServerResponse answer_probes(const io::ServerRequest& request, const Probes& probes);
+
+// Shows careen_problem{key} = 1 for each open problem, for as long as `metrics` lives.
+void show_problems(io::Metrics& metrics, const io::Problems& problems);
+
+// Each listens until its server is destroyed. An address that is empty or "0" means none: the pointer is null.
+using Server = io::Result<std::unique_ptr<io::HttpServer>>;
+Server serve_metrics(io::RealLoop& loop, const std::string& address, io::Metrics& metrics,
+                     std::function<void()> on_scrape = {});
+Server serve_probes(io::RealLoop& loop, const std::string& address, const Probes& probes);
+
+}  // namespace careen::web

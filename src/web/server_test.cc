@@ -1,0 +1,114 @@
+#include "web/server.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "io/http.h"
+#include "io/real_loop.h"
+#include "io/sync.h"
+
+namespace careen::web {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+TEST(MetricsPageTest, IsPrometheusText) {
+  io::Metrics metrics;
+  metrics.counter("careen_things_total", "Things.").add(3);
+  int scrapes = 0;
+  const auto page = answer_metrics({"GET", "/metrics", "", {}, {}}, metrics, [&] { ++scrapes; });
+  EXPECT_EQ(page.status, 200);
+  EXPECT_EQ(page.content_type, "text/plain; version=0.0.4; charset=utf-8");
+  EXPECT_THAT(page.body, HasSubstr("careen_things_total 3"));
+  EXPECT_EQ(scrapes, 1);
+}
+
+TEST(MetricsPageTest, NothingElseIsThere) {
+  io::Metrics metrics;
+  int scrapes = 0;
+  for (const char* path : {"/", "/metrics/", "/healthz", ""}) {
+    const auto page = answer_metrics({"GET", path, "", {}, {}}, metrics, [&] { ++scrapes; });
+    EXPECT_EQ(page.status, 404) << path;
+    EXPECT_THAT(page.body, HasSubstr("/metrics"));
+  }
+  EXPECT_EQ(answer_metrics({"POST", "/metrics", "", {}, {}}, metrics, [&] { ++scrapes; }).status, 405);
+  EXPECT_EQ(scrapes, 0);
+  EXPECT_EQ(answer_metrics({"GET", "/metrics", "", {}, {}}, metrics, {}).status, 200);
+}
+
+TEST(MetricsPageTest, OpenProblemsAreGauges) {
+  io::Metrics metrics;
+  io::Problems problems{io::Log()};
+  show_problems(metrics, problems);
+  problems.raise("config", "bad");
+  problems.raise("watch nodes", "forbidden");
+  EXPECT_THAT(metrics.expose(),
+              AllOf(HasSubstr("careen_problem{key=\"config\"} 1"), HasSubstr("careen_problem{key=\"watch nodes\"} 1")));
+  problems.clear("config");
+  EXPECT_THAT(metrics.expose(), AllOf(Not(HasSubstr("config")), HasSubstr("watch nodes")));
+  problems.clear("watch nodes");
+  EXPECT_THAT(metrics.expose(), Not(HasSubstr("{key=")));
+  problems.raise("config", "bad again");
+  EXPECT_THAT(metrics.expose(), HasSubstr("careen_problem{key=\"config\"} 1"));
+}
+
+io::Task<void> fetch(io::HttpClient& client, std::string url, std::optional<io::Result<io::HttpResponse>>& out) {
+  io::HttpRequest request;
+  request.url = std::move(url);
+  out = co_await client.send(std::move(request));
+}
+
+// Through real sockets, once: the handlers themselves are tested without.
+TEST(ServerTest, AnswersOverTheNetwork) {
+  io::RealLoop loop;
+  io::Metrics metrics;
+  io::Problems problems{io::Log()};
+  Probes probes(problems);
+  bool scraped = false;
+  const auto metrics_server = serve_metrics(loop, "127.0.0.1:0", metrics, [&] { scraped = true; });
+  const auto probe_server = serve_probes(loop, "127.0.0.1:0", probes);
+  ASSERT_TRUE(metrics_server) << metrics_server.error().message;
+  ASSERT_TRUE(probe_server) << probe_server.error().message;
+
+  const auto client = io::make_http_client(loop, {});
+  const auto get = [&](const io::HttpServer& server, const std::string& path) {
+    std::optional<io::Result<io::HttpResponse>> out;
+    io::Scope scope(loop);
+    scope.spawn(fetch(*client, "http://127.0.0.1:" + std::to_string(server.port()) + path, out));
+    loop.run_until([&] { return out.has_value(); });
+    EXPECT_TRUE(out->has_value()) << out->error().message;
+    return out->has_value() ? **out : io::HttpResponse{};
+  };
+  EXPECT_EQ(get(**probe_server, "/healthz").body, "ok");
+  EXPECT_EQ(get(**probe_server, "/readyz?verbose&exclude=caches").status, 503);
+  EXPECT_EQ(get(**probe_server, "/metrics").status, 404);
+  const auto page = get(**metrics_server, "/metrics");
+  EXPECT_EQ(page.status, 200);
+  EXPECT_EQ(io::header(page.headers, "content-type"), "text/plain; version=0.0.4; charset=utf-8");
+  EXPECT_TRUE(scraped);
+}
+
+TEST(ServerTest, NoAddressMeansNoServer) {
+  io::RealLoop loop;
+  io::Metrics metrics;
+  for (const char* address : {"", "0"}) {
+    const auto server = serve_metrics(loop, address, metrics);
+    ASSERT_TRUE(server);
+    EXPECT_EQ(*server, nullptr);
+  }
+}
+
+TEST(ServerTest, AnAddressInUseIsAnError) {
+  io::RealLoop loop;
+  io::Metrics metrics;
+  const auto first = serve_metrics(loop, "127.0.0.1:0", metrics);
+  ASSERT_TRUE(first);
+  const auto second = serve_metrics(loop, "127.0.0.1:" + std::to_string((*first)->port()), metrics);
+  ASSERT_FALSE(second);
+  EXPECT_THAT(second.error().message, HasSubstr("127.0.0.1:"));
+}
+
+}  // namespace
+}  // namespace careen::web

@@ -1,0 +1,359 @@
+#!/usr/bin/env python3
+"""Measures careen on a real control plane and prints a table.
+
+    make bench                          all of it, about ten minutes
+    test/bench/bench.py --only round    one part: round (with idle), pods, size
+
+The clusters and processes it starts end with it, however it ends.
+"""
+
+import argparse
+import datetime
+import json
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+FOLDER = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(FOLDER))
+sys.path[:0] = [FOLDER, os.path.join(ROOT, "test", "e2e")]
+sys.dont_write_bytecode = True
+
+from api import side_by_side  # noqa: E402
+from audit import Audit, accepted, resource_of  # noqa: E402
+from careen import Careen, poll  # noqa: E402
+from cluster import Cluster, Stopped, stop_on_signals  # noqa: E402
+from node_watch import DATA, PROFILE, STATE, NodeWatch, annotations, labels  # noqa: E402
+from report import Report, document, machine  # noqa: E402
+
+WANTED = "bench.careen.dev/wanted"
+LIMIT = 50
+IN_FLIGHT = 16
+
+
+def say(text):
+    print(text, flush=True)
+
+
+def written_at(entry):
+    """When the server had answered, as seconds since 1970."""
+    return datetime.datetime.fromisoformat(entry["stageTimestamp"].replace("Z", "+00:00")).timestamp()
+
+
+class Bench:
+    def __init__(self, options, report):
+        self.options, self.report = options, report
+        self.folder = tempfile.mkdtemp(prefix="careen-bench-")
+        self.cluster = self.watch = self.careen = None
+        self.flags = ""
+
+    # --- surroundings ------------------------------------------------------
+
+    def bring_up(self, name, *flags):
+        say(f"\n== a cluster of {self.options.nodes} nodes {' '.join(flags)}")
+        self.cluster = Cluster(f"bench-{os.getpid()}-{name}", "--nodes", str(self.options.nodes), "--timeout", "10m",
+                               *flags)
+        self.cluster.up()
+        self.flags = self.flags or self.cluster.tool("flags")
+        self.api = self.cluster.api
+
+    def take_down(self):
+        if self.careen and self.careen.alive():
+            self.careen.kill()
+        self.careen = None
+        if self.watch:
+            self.watch.stop()
+        self.watch = None
+        if self.cluster:
+            self.cluster.down()
+        self.cluster = None
+
+    def clean_up(self):
+        self.take_down()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def start(self, config, *flags):
+        path = os.path.join(self.folder, "maintenance.yaml")
+        shutil.copy(os.path.join(FOLDER, config), path)
+        log = os.path.join(self.folder, "careen.log")
+        self.careen = Careen(self.options.careen, self.cluster.kubeconfig, path, log, *flags)
+        return self.careen
+
+    def prepare_nodes(self):
+        """Nodes as careen and the loop want to find them: without traces of either, labelled for a round."""
+        ours = ("cloud.sap/", "careen.dev/", "load.loop/", "bench.careen.dev/")
+
+        def prepare(name):
+            node = self.watch.nodes[name]
+            self.api.patch(f"/api/v1/nodes/{name}", {"metadata": {
+                "labels": {**{key: None for key in labels(node) if key.startswith(ours)},
+                           PROFILE: "bench", WANTED: "true"},
+                "annotations": {key: None for key in annotations(node) if key.startswith(ours)}}})
+
+        side_by_side(prepare, sorted(self.watch.nodes), IN_FLIGHT)
+        self.watch.wait_until(lambda watch: all(WANTED in labels(node) and STATE not in labels(node)
+                                                for node in watch.nodes.values()), 60, "the labels on all nodes")
+
+    # --- the round ---------------------------------------------------------
+
+    def measure_loop(self):
+        path = os.path.join(self.folder, "nodes")
+        with open(path, "w") as file:
+            for name, node in sorted(self.watch.nodes.items()):
+                file.write(f"{name} {node['metadata']['uid']}\n")
+        count = str(3 * self.options.nodes)
+        result = subprocess.run([self.options.load_loop, self.cluster.kubeconfig, path, count, count, str(IN_FLIGHT)],
+                                stdout=subprocess.PIPE, check=True, text=True)
+        answer = json.loads(result.stdout)
+        say(f"  plain loop: {answer['seconds']:.2f} s")
+        return answer["seconds"]
+
+    def measure_round(self):
+        """One round by careen; leaves it running."""
+        nodes = self.options.nodes
+        careen = self.start("quiet.yaml", "--enable-leader-election", "--leader-election-namespace", "bench")
+        careen.wait_ready(60)
+        self.watch.wait_until(lambda watch: all(DATA in annotations(node) for node in watch.nodes.values()), 120,
+                              "the state of all nodes to be written once")
+        self.watch.reset()
+        audit = Audit(self.cluster.audit_log)
+        before = careen.metrics()
+        quiet_memory, quiet_peak = careen.memory()
+        cpu = careen.cpu_seconds()
+        new = os.path.join(self.folder, "new.yaml")
+        shutil.copy(os.path.join(FOLDER, "round.yaml"), new)
+        begun, begun_wall = time.monotonic(), time.time()
+        os.rename(new, os.path.join(self.folder, "maintenance.yaml"))
+        self.watch.wait_until(lambda watch: watch.state_changes >= 3 * nodes, 600, "the end of the round")
+        last_change = self.watch.last_change - begun
+        poll(lambda: self._events_sent(careen, before) >= 3 * nodes or not careen.alive(), 60, "the events", 0.5)
+        cpu = careen.cpu_seconds() - cpu
+        memory, peak = careen.memory()
+        after = careen.metrics()
+
+        entries = [entry for entry in audit.entries() if accepted(entry)]
+        writes = {}
+        events = 0
+        ledger = others = 0
+        end = begun_wall
+        for entry in entries:
+            kind, verb = resource_of(entry), entry["verb"]
+            if kind == "nodes" and verb in ("patch", "update"):
+                name = entry["objectRef"]["name"]
+                writes[name] = writes.get(name, 0) + 1
+                end = max(end, written_at(entry))
+            elif kind == "events":
+                events += 1
+                end = max(end, written_at(entry))
+            elif kind == "leases" and verb != "get" and entry["objectRef"].get("name") == "careen-ledger":
+                ledger += 1
+            else:
+                others += 1
+        wrong = [name for name, states in self.watch.history.items()
+                 if states != ["maintenance-required", "in-maintenance", "operational"]]
+        if wrong or len(self.watch.history) != nodes:
+            raise AssertionError(f"nodes that did not go through the round exactly once: {wrong[:5]}")
+        result = {
+            "seconds": end - begun_wall, "last change": last_change, "cpu": cpu, "peak": peak, "memory": memory,
+            "quiet memory": quiet_memory, "quiet peak": quiet_peak,
+            "writes": sum(writes.values()), "most writes": max(writes.values()), "events": events, "ledger": ledger,
+            "others": others, "most maintained": self.watch.most,
+            "conflicts": after.sum("careen_node_writes_total", outcome="conflict")
+            - before.sum("careen_node_writes_total", outcome="conflict"),
+            "dropped": after.sum("careen_events_dropped_total"),
+        }
+        say(f"  careen: {result['seconds']:.2f} s (last transition after {last_change:.2f} s)")
+        return result
+
+    @staticmethod
+    def _events_sent(careen, before):
+        def sent(metrics):
+            return metrics.sum("careen_api_requests_total", resource="events", code="201") + metrics.sum(
+                "careen_events_dropped_total")
+        return sent(careen.metrics()) - sent(before)
+
+    def round_and_idle(self):
+        self.bring_up("round", "--audit")
+        self.watch = NodeWatch(self.api).start()
+        self.api.create("/api/v1/namespaces", {"metadata": {"name": "bench"}})
+        say(f"== rounds of {self.options.nodes} nodes, in turn with the plain loop")
+        loops, rounds = [], []
+        for number in range(self.options.rounds):
+            self.prepare_nodes()
+            loops.append(self.measure_loop())
+            self.prepare_nodes()
+            rounds.append(self.measure_round())
+            if number < self.options.rounds - 1:
+                self.careen.stop(30)
+        self.report_round(loops, rounds)
+        self.idle()
+        self.careen.stop(30)
+        self.prepare_nodes()
+        loops.append(self.measure_loop())
+        self.report_ratio(loops, rounds)
+        self.take_down()
+
+    def report_round(self, loops, rounds):
+        add, nodes = self.report.add, self.options.nodes
+        best = sorted(rounds, key=lambda each: each["seconds"])[len(rounds) // 2]
+        worst = max(each["most maintained"] for each in rounds)
+        add("in_maintenance", f"round of {nodes} nodes: most in maintenance at once", worst, str(worst), f"at most {LIMIT}",
+            LIMIT)
+        most = max(each["most writes"] for each in rounds)
+        add("node_writes", "round: accepted node writes", most,
+            f"{best['writes']} ({most} for the node with the most; {best['conflicts']:.0f} conflicts)", "3 a node", 3)
+        events = best["events"] / nodes
+        add("events", "round: events", events, f"{best['events']} ({events:.2f} a node, {best['dropped']:.0f} dropped)",
+            "3 a node", 3)
+        share = 100 * best["ledger"] / best["writes"]
+        add("ledger", "round: ledger writes", share, f"{best['ledger']} ({share:.1f} % of the node writes)", "at most 10 %",
+            10)
+        add("others", "round: other requests", best["others"], str(best["others"]))
+        add("cpu", "round: CPU time of careen", best["cpu"], f"{best['cpu']:.2f} s")
+        add("peak", "round: peak memory of careen", best["peak"], f"{best['peak'] / 1e6:.1f} MB", "under 25 MB", 25e6)
+
+    def report_ratio(self, loops, rounds):
+        add = self.report.add
+        seconds = [each["seconds"] for each in rounds]
+        loop, careen = statistics.median(loops), statistics.median(seconds)
+        add("loop_seconds", "plain loop: time", loop,
+            f"{loop:.1f} s (runs: {', '.join(f'{each:.1f}' for each in loops)})")
+        add("round_seconds", "round: time", careen, f"{careen:.1f} s (runs: {', '.join(f'{each:.1f}' for each in seconds)})")
+        add("ratio", "round: time relative to the plain loop", careen / loop, f"{careen / loop:.2f}", "at most 1.25", 1.25)
+
+    def idle(self):
+        say(f"== idle for {self.options.idle_seconds} s")
+        audit = Audit(self.cluster.audit_log)
+        before, begun = self.careen.cpu_seconds(), time.monotonic()
+        time.sleep(self.options.idle_seconds)  # the time itself is what is measured
+        cpu, took = self.careen.cpu_seconds() - before, time.monotonic() - begun
+        requests = [resource_of(entry) for entry in audit.entries()]
+        share = 100 * cpu / took
+        self.report.add("idle", f"idle, {self.options.nodes} nodes, requeue 5 s: CPU", share,
+                        f"{share:.2f} % of a core ({len(requests)} requests in {took:.0f} s, "
+                        f"{sum(kind != 'leases' for kind in requests)} not for the lock)", "under 0.5 %", 0.5)
+        memory, _ = self.careen.memory()
+        self.report.add("memory_nodes", f"memory, {self.options.nodes} nodes", memory, f"{memory / 1e6:.1f} MB",
+                        "under 25 MB", 25e6)
+
+    # --- memory with pods, and the start -----------------------------------
+
+    def pods(self):
+        per_node = self.options.pods_per_node
+        pods = self.options.nodes * per_node
+        self.bring_up("pods", "--pods-per-node", str(per_node))
+        say(f"== a cache of {pods} pods")
+        starts, memories, peaks = [], [], []
+        for _ in range(3):
+            careen = self.start("round.yaml", "--cache-pods")
+            begun = careen.started
+            careen.wait_log(lambda line: "pods" in line["msg"] and "known" in line["msg"], 120, "the pods to be known")
+            starts.append(time.monotonic() - begun)
+            careen.wait_ready()
+            metrics = careen.metrics()
+            known = metrics.sum("careen_cache_objects", resource="pods")
+            if known < pods or metrics.sum("careen_cache_objects", resource="nodes") != self.options.nodes:
+                raise AssertionError(f"careen knows {known} pods instead of {pods}")
+            # Its state labels are written once, which is the other work of a start.
+            poll(lambda: careen.metrics().sum("careen_node_writes_total") >= self.options.nodes
+                 or len(starts) > 1, 120, "the nodes to be written once", 1)
+            memory, peak = careen.memory()
+            memories.append(memory)
+            peaks.append(peak)
+            careen.stop(30)
+        memory, peak, start = max(memories), max(peaks), statistics.median(starts)
+        self.report.add("memory_pods", f"memory, {self.options.nodes} nodes and {pods} pods", memory,
+                        f"{memory / 1e6:.1f} MB (peak {peak / 1e6:.1f} MB)", "under 35 MB", 35e6)
+        self.report.add("memory_pods_peak", "the same, peak", peak, f"{peak / 1e6:.1f} MB", "under 35 MB", 35e6)
+        self.report.add("start", "start until both are known", start, f"{start:.2f} s (from {min(starts):.2f} to "
+                        f"{max(starts):.2f} s)")
+        self.take_down()
+
+    # --- what needs no cluster ---------------------------------------------
+
+    def size(self):
+        say("\n== sizes")
+        stripped = os.path.join(self.folder, "careen")
+        subprocess.run(["strip", "-o", stripped, self.options.careen], check=True)
+        size = os.path.getsize(stripped)
+        self.report.add("binary", "binary, stripped", size, f"{size / 1e6:.1f} MB", "under 12 MB", 12e6)
+        if os.access(self.options.pod_memory, os.X_OK):
+            result = subprocess.run([self.options.pod_memory], stdout=subprocess.PIPE, check=True, text=True)
+            answer = json.loads(result.stdout.splitlines()[-1])
+            each = answer["bytes_per_pod"]
+            self.report.add("bytes_per_pod", f"synthetic list of {answer['pods']} pods: memory a pod", each,
+                            f"{each:.0f} B", "at most 250 B", 250)
+        else:
+            say(f"  there is no {self.options.pod_memory}: bytes a pod are not measured")
+
+
+def parse():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", action="append", choices=["round", "pods", "size"], help="a part; may be repeated")
+    parser.add_argument("--nodes", type=int, default=1000)
+    parser.add_argument("--pods-per-node", type=int, default=30)
+    parser.add_argument("--rounds", type=int, default=2, help="how often to measure the round (default: 2)")
+    parser.add_argument("--idle-seconds", type=int, default=60)
+    parser.add_argument("--careen", default=os.path.join(ROOT, "build", "careen"))
+    programs = os.path.join(ROOT, "build", "release", "test", "bench")
+    parser.add_argument("--load-loop", default=os.path.join(programs, "load_loop"))
+    parser.add_argument("--pod-memory", default=os.path.join(programs, "pod_memory"))
+    parser.add_argument("--json", metavar="FILE", help="write the figures to a file")
+    parser.add_argument("--update-docs", action="store_true", help="rewrite docs/performance.md")
+    parser.add_argument("--strict", action="store_true", help="exit with 1 when a goal is missed")
+    options = parser.parse_args()
+    options.careen, options.load_loop, options.pod_memory = map(
+        os.path.abspath, (options.careen, options.load_loop, options.pod_memory))
+    for program in (options.careen, options.load_loop):
+        if not os.access(program, os.X_OK):
+            parser.error(f"there is no program {program}; run `make bench`, which builds it")
+    return options
+
+
+def main():
+    options = parse()
+    facts = machine()
+    version = subprocess.run([options.careen, "version"], stdout=subprocess.PIPE, text=True, check=True).stdout
+    report = Report()
+    bench = Bench(options, report)
+    stop_on_signals()
+    try:
+        say("machine: " + ", ".join(f"{key} {value}" for key, value in facts.items()))
+        parts = options.only or ["size", "round", "pods"]
+        for part, run in (("size", bench.size), ("round", bench.round_and_idle), ("pods", bench.pods)):
+            if part in parts:
+                run()
+    except Stopped:
+        return 1
+    except BaseException:
+        log = os.path.join(bench.folder, "careen.log")
+        if os.path.exists(log):
+            with open(log, errors="replace") as file:
+                print("the end of careen's log:\n" + "".join(file.readlines()[-15:]), file=sys.stderr)
+        raise
+    finally:
+        bench.clean_up()
+    say("\n" + "\n".join(f"{key}: {value}" for key, value in facts.items()))
+    say("\n" + bench.flags)
+    say(report.table())
+    if options.json:
+        with open(options.json, "w") as file:
+            json.dump({"date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
+                       "machine": facts, "careen": version.splitlines()[0], "flags": bench.flags.splitlines(),
+                       "figures": report.values}, file, indent=1)
+            file.write("\n")
+    if options.update_docs:
+        with open(os.path.join(ROOT, "docs", "performance.md"), "w") as file:
+            file.write(document(report, facts, bench.flags, version.splitlines()[0]))
+        say("docs/performance.md is written")
+    if report.missed():
+        say(f"\ngoals missed: {', '.join(report.missed())}")
+    return 1 if options.strict and report.missed() else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
