@@ -32,15 +32,15 @@ class FakeApi {
 
   // What happens to one request.
   struct Treatment {
-    io::Duration before{};           // until it reaches the server
-    io::Duration after{};            // until the answer is back
-    bool lost = false;               // it never arrives
-    bool held = false;               // it arrives with release_held()
-    bool unanswered = false;         // it takes effect, but no answer comes
-    std::optional<Response> refuse;  // this is the answer, and it has no effect
-    std::optional<Response> mask;    // it takes effect, but this is the answer
+    io::Duration before{};             // until it reaches the server
+    io::Duration after{};              // until the answer is back
+    bool lost = false;                 // it never arrives
+    bool held = false;                 // it arrives with release_held()
+    bool unanswered = false;           // it takes effect, but no answer comes
+    std::optional<Response> refuse{};  // this is the answer, and it has no effect
+    std::optional<Response> mask{};    // it takes effect, but this is the answer
   };
-  // Asked for each request but watches; without it everything goes through at once.
+  // Asked for each request but watches; without it everything goes through at once. It may replace itself.
   std::function<Treatment(const Request&)> treat;
   // Called after each change of an object; `object` is nothing when it was deleted.
   std::function<void(std::string_view path, JsonView object)> changed;

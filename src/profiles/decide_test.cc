@@ -207,7 +207,7 @@ TEST_F(DecideTest, ATransitionToTheSameStateShadowsTheLaterOnes) {
 }
 
 TEST_F(DecideTest, TheLabelShowsTheMostSevereState) {
-  profiles("[{name: p}, {name: q}]");
+  profiles("- {name: p}\n- {name: q}");
   put("a", {{kProfile, "p--q"}, {kState, "operational"}}, {{kData, two({now, kReq, kReq}, {now, kIn, kIn})}});
   EXPECT_EQ(state(decide_on("a")), "in-maintenance");
   put("a", {{kProfile, "p--q"}, {kState, "operational"}}, {{kData, two({now, kReq, kReq}, {now, kOp, kOp})}});
@@ -318,7 +318,7 @@ TEST_F(DecideTest, AnUnknownProfileWithoutDataGetsNone) {
 }
 
 TEST_F(DecideTest, DataOfAProfileThatWasRemovedFromTheLabelIsForgotten) {
-  profiles("[{name: p}, {name: q}]");
+  profiles("- {name: p}\n- {name: q}");
   put("a", {{kProfile, "q"}, {kState, "in-maintenance"}}, {{kData, two({now, kIn, kIn}, {now, kOp, kOp})}});
   const Decision decision = decide_on("a");
   EXPECT_THAT(data(decision).profiles, SizeIs(1));

@@ -68,7 +68,7 @@ TEST_F(PluginsTest, HasLabel) {
   EXPECT_TRUE(check("hasLabel", "{key: zone, value: x}").passed);
   EXPECT_TRUE(check("hasLabel", "{key: zone, value: ''}").passed);
   EXPECT_FALSE(check("hasLabel", "{key: zone, value: X}").passed);
-  EXPECT_EQ(check("hasLabel", "{key: zone, value: y}").reason, "label zone is \"x\", not \"y\"");
+  EXPECT_EQ(check("hasLabel", "{key: zone, value: z}").reason, "label zone is \"x\", not \"z\"");
   const CheckResult absent = check("hasLabel", "{key: none}");
   EXPECT_FALSE(absent.passed);
   EXPECT_EQ(text(absent, "reason"), "label none not present");
@@ -101,7 +101,7 @@ TEST_F(PluginsTest, WaitCopesWithExtremeTimes) {
   put("a");
   since = kZeroTime;
   EXPECT_TRUE(check("wait", "{duration: 10m}").passed);
-  EXPECT_FALSE(check("wait", "{duration: 2562047h}").passed);
+  EXPECT_TRUE(check("wait", "{duration: 2562047h}").passed);
   since = io::Wall::max();
   EXPECT_FALSE(check("wait", "{duration: 2562047h}").passed);
   EXPECT_THAT(refused(check_yaml("wait", "{}")), HasSubstr("duration"));
@@ -129,8 +129,8 @@ TEST_F(PluginsTest, MaxMaintenanceCountsTheAskingNodeIfItIsInMaintenance) {
 
 TEST_F(PluginsTest, MaxMaintenanceByProfile) {
   put("a");
-  put("b", {{std::string(kProfileLabel), "x--y"}, {std::string(kStateLabel), "in-maintenance"}});
-  EXPECT_FALSE(check("maxMaintenance", "{max: 1, profile: y}").passed);
+  put("b", {{std::string(kProfileLabel), "x--w"}, {std::string(kStateLabel), "in-maintenance"}});
+  EXPECT_FALSE(check("maxMaintenance", "{max: 1, profile: w}").passed);
   EXPECT_TRUE(check("maxMaintenance", "{max: 1, profile: z}").passed);
 }
 
@@ -172,7 +172,7 @@ TEST_F(PluginsTest, AlterLabel) {
   put("a", {{"zone", "x"}});
   EXPECT_EQ(trigger("alterLabel", "{key: new, value: v}")["labels"].dump(), R"({"new":"v"})");
   EXPECT_EQ(trigger("alterLabel", "{key: new}")["labels"].dump(), R"({"new":""})");
-  EXPECT_EQ(trigger("alterLabel", "{key: zone, value: y}")["labels"].dump(), R"({"zone":"y"})");
+  EXPECT_EQ(trigger("alterLabel", "{key: zone, value: z}")["labels"].dump(), R"({"zone":"z"})");
   EXPECT_EQ(trigger("alterLabel", "{key: zone, remove: true}")["labels"].dump(), R"({"zone":null})");
   EXPECT_FALSE(trigger("alterLabel", "{key: none, remove: true}")["labels"].exists());
   EXPECT_FALSE(trigger("alterLabel", "{key: zone, value: x}")["labels"].exists());

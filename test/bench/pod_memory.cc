@@ -1,5 +1,5 @@
-// How much memory the pod cache takes: a synthetic cluster of 150,000 pods goes through the real path (list pages,
-// then watch events), then a million pods come and go. Prints one line of JSON.
+// How much memory the caches take: a synthetic cluster of 150,000 pods goes through the real path (list pages, then
+// watch events), then a million pods come and go; and its 5,000 nodes. Prints one line of JSON.
 //
 //   pod_memory [PODS [CHURN]]
 #include <fmt/format.h>
@@ -197,6 +197,51 @@ void list(const Cluster& cluster, uint64_t version, kube::Sink& sink) {
   sink.end_list(version);
 }
 
+// About what the API server sends of a node of a cloud provider.
+std::string node_json(int number, io::Random& random) {
+  std::string labels, conditions, images;
+  for (int i = 0; i < 20; ++i) {
+    labels += fmt::format(R"("topology.example.com/label-{}":"value-{}",)", i, random.next() % 20);
+  }
+  for (const char* type : {"MemoryPressure", "DiskPressure", "PIDPressure", "NetworkUnavailable", "Ready"}) {
+    conditions += fmt::format(R"({}{{"type":"{}","status":"False","lastHeartbeatTime":"2026-03-01T10:00:00Z",)"
+                              R"("reason":"Kubelet","message":"kubelet has no such pressure"}})",
+                              conditions.empty() ? "" : ",", type);
+  }
+  for (int i = 0; i < 50; ++i) {
+    images += fmt::format(R"({}{{"names":["registry.example.com/image-{}@sha256:{}"],"sizeBytes":123}})", i ? "," : "",
+                          i, random.uuid());
+  }
+  return fmt::format(
+      R"({{"metadata":{{"name":"worker-{0:05}","uid":"{1}","resourceVersion":"{2}","creationTimestamp":"2026-03-01T10:00:00Z",)"
+      R"("labels":{{{3}"kubernetes.io/hostname":"worker-{0:05}","kubernetes.io/os":"linux"}},)"
+      R"("annotations":{{"cloud.sap/maintenance-data":"{{\"profiles\":{{}}}}","csi.volume.kubernetes.io/nodeid":"{{\"csi\":\"{1}\"}}",)"
+      R"("node.alpha.kubernetes.io/ttl":"0","projectcalico.org/IPv4Address":"10.0.0.{0}/24"}}}},)"
+      R"("spec":{{"podCIDR":"10.0.0.0/24","providerID":"cloud:///{1}","taints":[{{"key":"k","effect":"NoSchedule"}}]}},)"
+      R"("status":{{"conditions":[{4}],"nodeInfo":{{"kubeletVersion":"v1.36.3"}},"images":[{5}]}}}})",
+      number, random.uuid(), 1000 + number, labels, conditions, images);
+}
+
+double bytes_per_node() {
+  ::malloc_trim(0);
+  const size_t before = allocated();
+  kube::AtomPool atoms;
+  kube::Store<kube::Node> store;
+  const auto sink = kube::make_sink(store, atoms);
+  io::Random random(11);
+  sink->begin_list();
+  for (int begin = 0; begin < kNodes; begin += static_cast<int>(kPage)) {
+    std::string body = R"({"kind":"NodeList","metadata":{"resourceVersion":"100000"},"items":[)";
+    for (int i = begin; i < begin + static_cast<int>(kPage); ++i) body += (i > begin ? "," : "") + node_json(i, random);
+    body += "]}";
+    const auto page = kube::read_page(body, [&](kube::RawObject& object) { return sink->listed(object); });
+    must(page.has_value(), page ? "" : page.error().message.c_str());
+  }
+  sink->end_list(100'000);
+  must(store.size() == kNodes, "nodes are missing after the list");
+  return static_cast<double>(allocated() - before) / kNodes;
+}
+
 // Rollouts as watch events, bookmarks between them, until that many pods were replaced.
 void churn(Cluster& cluster, size_t pods, kube::Sink& sink) {
   kube::WatchDecoder decoder;
@@ -237,6 +282,7 @@ int main(int argc, char** argv) {
   const int pods = argc > 1 ? std::atoi(argv[1]) : 150'000;
   const int churned = argc > 2 ? std::atoi(argv[2]) : 1'000'000;
   io::RealLoop loop;
+  const double each_node = bytes_per_node();
   Cluster cluster(pods);
   // The generator's first page warms up what any use needs once.
   (void)cluster.json(cluster.pod(0), 1);
@@ -268,11 +314,12 @@ int main(int argc, char** argv) {
   fmt::print(
       "{{\"pods\":{},\"namespaces\":{},\"nodes\":{},\"bytes_per_pod\":{:.1f},\"malloc_bytes_per_pod\":{:.1f},"
       "\"rss_bytes_per_pod\":{:.1f},\"counted_bytes_per_pod\":{:.1f},\"list_seconds\":{:.2f},\"churned\":{},"
-      "\"malloc_after_churn\":{:.3f},\"rss_after_churn\":{:.3f},\"malloc_after_relist\":{:.3f}}}\n",
+      "\"malloc_after_churn\":{:.3f},\"rss_after_churn\":{:.3f},\"malloc_after_relist\":{:.3f},\"bytes_per_node\":{:."
+      "1f}}}\n",
       pods, kNamespaces, kNodes, each(std::max(allocated_listed, resident_listed)), each(allocated_listed),
       each(resident_listed), each(owned_listed), list_seconds, churned,
       static_cast<double>(allocated_churned) / static_cast<double>(allocated_listed),
       static_cast<double>(resident_churned) / static_cast<double>(resident_listed),
-      static_cast<double>(allocated_relisted) / static_cast<double>(allocated_listed));
+      static_cast<double>(allocated_relisted) / static_cast<double>(allocated_listed), each_node);
   return 0;
 }

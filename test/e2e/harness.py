@@ -228,7 +228,7 @@ class CareenTest(unittest.TestCase):
         """One clear message, the metric and the readiness detail tell of the problem.
 
         With `attempts`, a function that counts how often careen has run into it, the message is still the only one
-        after three more of them.
+        after two more of them.
         """
         line = replica.wait_log(lambda line: line["level"] == "error" and re.search(pattern, line["msg"]), seconds,
                                 f"a problem that matches {pattern!r}")
@@ -240,14 +240,18 @@ class CareenTest(unittest.TestCase):
         self.assertRegex(text, pattern)
         if attempts:
             before = attempts()
-            poll(lambda: attempts() >= before + 3, 60, f"three more attempts despite problem {key!r}")
+            poll(lambda: attempts() >= before + 2, 60, f"two more attempts despite problem {key!r}")
+        self._check_said_once(replica, key)
+        return key
+
+    def _check_said_once(self, replica, key):
         same = [line for line in replica.complaints() if line.get("problem") == key]
         self.assertEqual(len(same), 1, f"one message for one problem: {json.dumps(same, indent=1)}")
-        return key
 
     def check_recovered(self, replica, key, seconds=60):
         replica.wait_log(lambda line: line["level"] == "info" and line.get("problem") == key, seconds,
                          f"the end of problem {key!r}")
+        self._check_said_once(replica, key)
         poll(lambda: key not in replica.open_problems(), 5, f"the metric to forget problem {key!r}")
         replica.wait_ready()
 

@@ -75,8 +75,7 @@ class BadAccessTest(CareenTest):
         """403 until somebody grants the rights."""
         token = self.service_account("careen")
         careen = self.start(kubeconfig=self.kubeconfig(user={"token": token}))
-        key = self.check_reported(careen, "nodes", "403|[Ff]orbidden", ready=False,
-                                  attempts=self._attempts(careen, code="403"))
+        key = self.check_reported(careen, "nodes", "403|[Ff]orbidden", ready=False)
         self._bind(["get", "list", "watch", "patch"])
         self._goes_on(careen, key)
 

@@ -34,7 +34,7 @@ class BadConfigTest(CareenTest):
         self._starts_with(profile_config().replace("type: hasLabel", "type: hasLable"), r"FILE:6:\d+: .*hasLable")
 
     def test_wrong_type_of_value(self):
-        self._starts_with(profile_config().replace("max: 3", "max: [3]"), r"FILE:13:\d+: ")
+        self._starts_with(profile_config().replace("max: 3", "max: [3]"), r"FILE:12:\d+: .*max")
 
     def test_unreadable_file(self):
         """A folder where the file should be."""
@@ -77,8 +77,8 @@ class BadAnnotationTest(CareenTest):
         data = '{"Profiles":{"e2e":{"Transition":"2026-01-01T00:00:00Z","Current":"asleep","Previous":"asleep"}},' \
                '"Notifications":{}}'
         self.api.patch(f"/api/v1/nodes/{bad}", {"metadata": {"annotations": {DATA: data}}})
-        careen = self.start().wait_ready()
         self.want_maintenance([bad, other])
+        careen = self.start().wait_ready()
         self.watch.wait_until(self.done([other]), 60, "the round of the healthy node")
         careen.wait_log(lambda line: line["level"] == "error" and line.get("node") == bad, 20, "the unknown state")
         self.assertGreaterEqual(careen.metrics().sum("maintenance_controller_transition_failure_count"), 1)

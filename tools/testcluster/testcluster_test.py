@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Tries the tool as a user would. Run: python3 tools/testcluster/testcluster_test.py
 
-The first run builds the programs (about ten minutes), later ones take less
-than a minute.
+The first run builds the programs (about ten minutes); later ones take about a
+minute, and longer on a busy machine (84 s on two cores at a load of 13).
 """
 
 import json

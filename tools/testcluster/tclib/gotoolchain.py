@@ -15,7 +15,6 @@ import re
 import shutil
 import subprocess
 import time
-import urllib.error
 import urllib.parse
 import urllib.request
 import zipfile

@@ -108,7 +108,7 @@ def _node_ready(node):
 # --- pods ------------------------------------------------------------------
 
 def _pod_spec(application):
-    """A specification of realistic size: with its metadata a pod has about 5 KB."""
+    """A specification of realistic size: a pod has 6.5 KB as JSON, managed fields included."""
     return {
         "terminationGracePeriodSeconds": 30,
         "containers": [{

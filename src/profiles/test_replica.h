@@ -1,0 +1,140 @@
+// A replica of careen as far as the profiles go, in virtual time: take over the ledger, list the nodes, watch, decide,
+// write. Destroying it is a crash; requests it has sent still arrive.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <string_view>
+
+#include "budget/ledger.h"
+#include "io/virtual_time.h"
+#include "kube/events.h"
+#include "kube/fake_api.h"
+#include "kube/reflector.h"
+#include "profiles/controller.h"
+#include "profiles/test_support.h"
+
+namespace careen::profiles {
+
+class Replica {
+ public:
+  Replica(io::VirtualTime& time, kube::FakeApi& api, std::string identity, std::string_view yaml,
+          ControllerOptions options = {})
+      : loop(time.make_loop()),
+        transport(api.connect(*loop)),
+        ledger(*loop, client, problems, io::Log{}, metrics,
+               budget::LedgerOptions{"kube-system", "careen-ledger", std::move(identity)}),
+        controller({*loop, client, atoms, nodes, ledger, events, metrics, problems, io::Log{}}, options) {
+    controller.set_config(std::make_shared<Config>(config_of(yaml)));
+    scope.spawn(start());
+  }
+
+  double decisions() {
+    return metrics.counter("controller_runtime_reconcile_total", "", {{"controller", "node"}, {"result", "success"}})
+        .value();
+  }
+  double late() { return metrics.counter("careen_sweep_late_total", "").value(); }
+
+  std::unique_ptr<io::Loop> loop;
+  std::unique_ptr<kube::Transport> transport;
+  io::Metrics metrics;
+  io::Random random{3};
+  io::Problems problems{io::Log{}};
+  kube::Client client{*loop, *transport, metrics, random};
+  kube::AtomPool atoms;
+  kube::Store<kube::Node> nodes;
+  budget::Ledger ledger;
+  kube::EventRecorder events{*loop, client, metrics, problems, "host"};
+  std::unique_ptr<kube::Sink> sink = kube::make_sink(nodes, atoms);
+  kube::Reflector reflector{*loop, client, metrics, problems, random, *sink, {kube::resources::nodes}};
+  Controller controller;
+  io::Scope scope{*loop};
+
+ private:
+  io::Task<void> start() {
+    co_await ledger.take_over();
+    scope.spawn(ledger.run());
+    scope.spawn(reflector.run());
+    co_await reflector.synced_gate().wait();
+    scope.spawn(controller.run());
+  }
+};
+
+// A cluster whose nodes go round: labelled `go`, a node is required, then in maintenance as the limit allows, then
+// `done`. After every change of a node the limit is checked.
+class ClusterTest : public testing::Test {
+ protected:
+  ClusterTest() {
+    api.changed = [this](std::string_view path, kube::JsonView object) { observe(path, object); };
+  }
+
+  // A round of three transitions under a limit; an in-maintenance takes `stay`.
+  static std::string round(int max, std::string_view stay = "1s", std::string_view more = "") {
+    return fmt::format(R"(
+intervals: {{requeue: 30s}}
+instances:
+  check:
+  - {{name: go, type: hasLabel, config: {{key: go}}}}
+  - {{name: fresh, type: hasLabel, config: {{key: done}}}}
+  - {{name: stay, type: wait, config: {{duration: {}}}}}
+  - {{name: max, type: maxMaintenance, config: {{max: {}{}}}}}
+  trigger:
+  - {{name: finish, type: alterLabel, config: {{key: done, value: "true"}}}}
+profiles:
+- name: p
+  operational: {{transitions: [{{check: go && !fresh, next: maintenance-required}}]}}
+  maintenance-required: {{transitions: [{{check: max, next: in-maintenance}}]}}
+  in-maintenance: {{transitions: [{{check: stay, next: operational, trigger: finish}}]}}
+)",
+                       stay, max, more);
+  }
+
+  static std::string path(std::string_view name) { return "/api/v1/nodes/" + std::string(name); }
+  static std::string name(int i) { return fmt::format("n{:03}", i); }
+
+  void add_nodes(int count, const Texts& labels = {{"go", ""}}) {
+    for (int i = 0; i < count; ++i) add_node(name(i), labels);
+  }
+  void add_node(std::string_view node, Texts labels) {
+    labels.emplace(kProfileLabel, "p");
+    kube::Json object = kube::Json::object({{"kind", "Node"}, {"apiVersion", "v1"}});
+    for (const auto& [key, value] : labels) object.set({"metadata", "labels", key}, value);
+    api.put(path(node), std::move(object));
+  }
+  void label(std::string_view node, std::string_view key, kube::Json value) {
+    api.merge(path(node), kube::Json::object().set({"metadata", "labels", key}, std::move(value)));
+  }
+  std::string state_of(std::string_view node) const {
+    return std::string(api.object(path(node))["metadata"]["labels"][kStateLabel].text().value_or(""));
+  }
+  bool all_done() const { return done == known; }
+
+  void observe(std::string_view changed, kube::JsonView object) {
+    if (!changed.starts_with("/api/v1/nodes/")) return;
+    const std::string node(changed.substr(changed.rfind('/') + 1));
+    in.erase(node);
+    done.erase(node);
+    known.erase(node);
+    if (!object) return;
+    known.insert(node);
+    const kube::JsonView labels = object["metadata"]["labels"];
+    if (labels[kStateLabel].text() == name_of(State::in_maintenance)) in.insert(node);
+    if (labels["done"].exists() && labels[kStateLabel].text() == name_of(State::operational)) done.insert(node);
+    most = std::max(most, in.size());
+    if (in.contains(node) && entered.insert(node).second) order.push_back(node);
+  }
+
+  io::VirtualTime time;
+  std::unique_ptr<io::Loop> server = time.make_loop();
+  kube::FakeApi api{*server};
+  // As an independent observer of the API sees it.
+  std::set<std::string> known, in, done, entered;
+  std::vector<std::string> order;  // of entering maintenance
+  size_t most = 0;                 // in maintenance at once
+};
+
+}  // namespace careen::profiles
