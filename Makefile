@@ -36,7 +36,7 @@ asan: deps ## all unit tests under the address and undefined-behaviour sanitizer
 
 fuzz: deps ## each fuzz target for SECONDS_EACH seconds (60)
 	@tools/step "configure (fuzz)" cmake --preset fuzz
-	@tools/step "build (fuzz)" cmake --build --preset fuzz -j $(JOBS)
+	@tools/step "build (fuzz)" cmake --build --preset fuzz -j $(JOBS) --target fuzzers
 	test/fuzz/run build/fuzz $(SECONDS_EACH)
 
 format: deps ## format all C++ sources

@@ -20,6 +20,8 @@ Duration read_clock(clockid_t id) {
 }
 // How many ready nodes run before sockets get their turn again.
 constexpr int kBatch = 256;
+// How many events of sockets are handled before ready nodes get theirs.
+constexpr int kSocketBatch = 64;
 // How long the loop sleeps when it has no timer at all.
 constexpr Duration kLongest = hours{1};
 }  // namespace
@@ -36,20 +38,26 @@ Wall RealLoop::wall_now() const { return Wall{read_clock(CLOCK_REALTIME)}; }
 
 boost::asio::io_context& RealLoop::asio() { return parts_->context; }
 
+// Bounded: data that keeps coming must not starve the tasks.
+void RealLoop::poll() {
+  for (int i = 0; i < kSocketBatch && parts_->context.poll_one() > 0; ++i) {
+  }
+}
+
 void RealLoop::turn() {
   collect_due();
   if (!idle()) {
     for (int i = 0; i < kBatch && run_one(); ++i) {
     }
     // Work that always finds more work must not starve the sockets.
-    if (const auto next = next_timer(); !idle() || (next && *next <= now())) parts_->context.poll();
+    if (const auto next = next_timer(); !idle() || (next && *next <= now())) poll();
     // What ran may be what the caller waits for: it looks before we sleep.
     return;
   }
   Duration sleep = kLongest;
   if (const auto next = next_timer()) sleep = std::min(sleep, std::max(Duration{0}, *next - now()));
   // Asio does not look at its sockets at all when asked to wait for no time.
-  if (sleep == Duration{0} || parts_->context.run_one_for(sleep) > 0) parts_->context.poll();
+  if (sleep == Duration{0} || parts_->context.run_one_for(sleep) > 0) poll();
 }
 
 void RealLoop::run() {

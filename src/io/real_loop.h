@@ -30,6 +30,7 @@ class RealLoop final : public Loop {
 
  private:
   void turn();
+  void poll();
   struct Parts;
   std::unique_ptr<Parts> parts_;
   bool stopped_ = false;

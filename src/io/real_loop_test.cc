@@ -38,6 +38,25 @@ TEST(RealLoopTest, BusyTasksDoNotStarveSockets) {
   EXPECT_TRUE(seen);
 }
 
+struct Repost {
+  boost::asio::io_context* context;
+  int* left;
+  void operator()() const {
+    if (--*left > 0) boost::asio::post(*context, *this);
+  }
+};
+
+TEST(RealLoopTest, BusySocketsDoNotStarveTasks) {
+  RealLoop loop;
+  int left = 100'000;
+  boost::asio::post(loop.asio(), Repost{&loop.asio(), &left});
+  Scope scope(loop);
+  int turns = 0;
+  scope.spawn(spin(&loop, &turns));
+  loop.run_until([&] { return turns > 100; });
+  EXPECT_GT(left, 0);
+}
+
 TEST(RealLoopTest, ATimerIsNotEarly) {
   RealLoop loop;
   Steady rang{};

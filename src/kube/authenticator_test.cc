@@ -4,11 +4,8 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
-#include <cstdio>
-#include <filesystem>
-#include <fstream>
-
 #include "io/real_loop.h"
+#include "io/test_support.h"
 #include "io/virtual_time.h"
 #include "kube/http_transport.h"
 
@@ -69,7 +66,7 @@ class AuthenticatorTest : public ::testing::Test {
     io::Scope scope(*loop_);
     scope.spawn(store(std::move(task), &result));
     EXPECT_TRUE(time_.run_until([&] { return result.has_value(); }, io::hours{1}));
-    return std::move(*result);
+    return std::move(result).value();
   }
   io::Result<Authenticator::Held> get() { return run(auth_->get(io::seconds{10})); }
   std::string token() {
@@ -334,44 +331,37 @@ TEST(PluginExecInfoTest, TellsTheClusterWhenAsked) {
 
 // A real program, found through a real kubeconfig beside it.
 TEST(ExecPluginTest, ARealScript) {
-  const std::filesystem::path folder =
-      std::filesystem::path(::testing::TempDir()) / ("careen-exec-" + std::to_string(::getpid()));
-  std::filesystem::create_directories(folder);
-  std::ofstream(folder / "login.sh") << "#!/bin/sh\n"
-                                        "echo noise >&2\n"
-                                        "case \"$KUBERNETES_EXEC_INFO\" in *https://s*) ;; *) exit 4;; esac\n"
-                                        "printf '{\"kind\":\"ExecCredential\",\"apiVersion\":\"%s\",'"
-                                        " client.authentication.k8s.io/v1\n"
-                                        "printf '\"status\":{\"token\":\"%s-%s\"}}' \"$1\" \"$WHO\"\n";
-  ::chmod((folder / "login.sh").c_str(), 0700);
-  std::ofstream(folder / "config") << "current-context: c\n"
-                                      "clusters: [{name: k, cluster: {server: 'https://s'}}]\n"
-                                      "contexts: [{name: c, context: {cluster: k, user: u}}]\n"
-                                      "users:\n"
-                                      "- name: u\n"
-                                      "  user:\n"
-                                      "    exec:\n"
-                                      "      apiVersion: client.authentication.k8s.io/v1\n"
-                                      "      command: ./login.sh\n"
-                                      "      args: [token]\n"
-                                      "      env: [{name: WHO, value: bob}]\n"
-                                      "      interactiveMode: Never\n"
-                                      "      provideClusterInfo: true\n";
-  {
-    io::RealLoop loop;
-    io::RealFiles files(loop);
-    auto cluster = load_cluster(files, Environment{[](std::string_view) { return std::nullopt; }},
-                                {(folder / "config").string(), ""});
-    ASSERT_TRUE(cluster) << cluster.error().message;
-    const auto auth = make_authenticator(loop, files, std::move(*cluster));
-    std::optional<io::Result<Authenticator::Held>> result;
-    io::Scope scope(loop);
-    scope.spawn(store(auth->get(io::seconds{60}), &result));
-    loop.run_until([&] { return result.has_value(); });
-    ASSERT_TRUE(*result) << result->error().message;
-    EXPECT_EQ(io::header((**result)->headers, "Authorization"), "Bearer token-bob");
-  }
-  std::filesystem::remove_all(folder);
+  const io::TemporaryFolder folder;
+  io::write_file(folder / "login.sh",
+                 "#!/bin/sh\n"
+                 "echo noise >&2\n"
+                 "case \"$KUBERNETES_EXEC_INFO\" in *https://s*) ;; *) exit 4;; esac\n"
+                 "printf '{\"kind\":\"ExecCredential\",\"apiVersion\":\"%s\",' client.authentication.k8s.io/v1\n"
+                 "printf '\"status\":{\"token\":\"%s-%s\"}}' \"$1\" \"$WHO\"\n");
+  ASSERT_EQ(::chmod((folder / "login.sh").c_str(), 0700), 0);
+  io::write_file(folder / "config",
+                 "current-context: c\n"
+                 "clusters: [{name: k, cluster: {server: 'https://s'}}]\n"
+                 "contexts: [{name: c, context: {cluster: k, user: u}}]\n"
+                 "users:\n"
+                 "- name: u\n"
+                 "  user:\n"
+                 "    exec:\n"
+                 "      apiVersion: client.authentication.k8s.io/v1\n"
+                 "      command: ./login.sh\n"
+                 "      args: [token]\n"
+                 "      env: [{name: WHO, value: bob}]\n"
+                 "      interactiveMode: Never\n"
+                 "      provideClusterInfo: true\n");
+  io::RealLoop loop;
+  io::RealFiles files(loop);
+  auto cluster =
+      load_cluster(files, Environment{[](std::string_view) { return std::nullopt; }}, {folder / "config", ""});
+  ASSERT_TRUE(cluster) << cluster.error().message;
+  const auto auth = make_authenticator(loop, files, std::move(*cluster));
+  const auto held = io::run_task(loop, auth->get(io::seconds{60}));
+  ASSERT_TRUE(held) << held.error().message;
+  EXPECT_EQ(io::header((*held)->headers, "Authorization"), "Bearer token-bob");
 }
 
 TEST(ExecPluginTest, AProgramThatIsNotThere) {
@@ -384,13 +374,10 @@ TEST(ExecPluginTest, AProgramThatIsNotThere) {
   plugin.install_hint = "install it from example.com";
   cluster.user.method = plugin;
   const auto auth = make_authenticator(loop, files, cluster);
-  std::optional<io::Result<Authenticator::Held>> result;
-  io::Scope scope(loop);
-  scope.spawn(store(auth->get(io::seconds{60}), &result));
-  loop.run_until([&] { return result.has_value(); });
-  ASSERT_FALSE(*result);
-  EXPECT_THAT(result->error().message, HasSubstr("careen-no-such-plugin"));
-  EXPECT_THAT(result->error().message, HasSubstr("install it from example.com"));
+  const auto held = io::run_task(loop, auth->get(io::seconds{60}));
+  ASSERT_FALSE(held);
+  EXPECT_THAT(held.error().message, HasSubstr("careen-no-such-plugin"));
+  EXPECT_THAT(held.error().message, HasSubstr("install it from example.com"));
 }
 
 }  // namespace

@@ -29,7 +29,7 @@ class ClientTest : public ::testing::Test {
     scope.spawn(store(std::move(task), &result));
     begun_ = time_.now();
     EXPECT_TRUE(time_.run_until([&] { return result.has_value(); }, io::hours{1}));
-    return std::move(*result);
+    return std::move(result).value();
   }
   io::Duration elapsed() const { return time_.now() - begun_; }
   template <class T>

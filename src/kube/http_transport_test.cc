@@ -4,9 +4,13 @@
 #include <gtest/gtest.h>
 
 #include <deque>
+#include <functional>
 
+#include "io/http_server.h"
 #include "io/sync.h"
+#include "io/test_support.h"
 #include "io/virtual_time.h"
+#include "kube/base64.h"
 
 namespace careen::kube {
 namespace {
@@ -23,6 +27,7 @@ struct Server {
   int clients_alive = 0;
   int streams_alive = 0;
   io::Duration delay{};
+  std::function<void()> on_request = [] {};
 };
 
 class FakeStream final : public io::HttpStream {
@@ -59,6 +64,7 @@ class FakeClient final : public io::HttpClient {
   io::Task<io::Result<io::HttpResponse>> send(io::HttpRequest request) override {
     server_.requests.push_back(std::move(request));
     server_.by_client.push_back(number_);
+    server_.on_request();
     auto answer = server_.answers.empty() ? io::HttpResponse{200, {}, "{}"} : server_.answers.front();
     if (!server_.answers.empty()) server_.answers.pop_front();
     co_await io::sleep_for(loop_, server_.delay);
@@ -104,7 +110,7 @@ class HttpTransportTest : public ::testing::Test {
     io::Scope scope(*loop_);
     scope.spawn(store(std::move(task), &result));
     EXPECT_TRUE(time_.run_until([&] { return result.has_value(); }, io::hours{1}));
-    return std::move(*result);
+    return std::move(result).value();
   }
   static Request request(std::string method, std::string path) {
     Request made;
@@ -186,13 +192,14 @@ TEST_F(HttpTransportTest, A401WithoutOtherCredentialsIsReturned) {
   EXPECT_EQ(server_.requests.size(), 1u);
 }
 
+// Even when each time another token is found.
 TEST_F(HttpTransportTest, OnlyOneMoreAttemptAfterA401) {
-  server_.answers.push_back(io::HttpResponse{401, {}, ""});
-  server_.answers.push_back(io::HttpResponse{401, {}, "still not"});
-  files_.write("/token", "two");  // noticed only by the renewal
-  const auto response = run(transport_->send(request("GET", "/")));
-  EXPECT_EQ(response->status, 401);
-  EXPECT_LE(server_.requests.size(), 2u);
+  for (int i = 0; i < 5; ++i) server_.answers.push_back(io::HttpResponse{401, {}, "no"});
+  server_.on_request = [this] { files_.write("/token", "t" + std::to_string(server_.requests.size())); };
+  EXPECT_EQ(run(transport_->send(request("GET", "/")))->status, 401);
+  EXPECT_EQ(server_.requests.size(), 2u);
+  EXPECT_EQ(run(transport_->open(request("GET", "/")))->head.status, 401);
+  EXPECT_EQ(server_.requests.size(), 4u);
 }
 
 TEST_F(HttpTransportTest, NewCertificatesMeanANewClient) {
@@ -293,6 +300,69 @@ TEST_F(HttpTransportTest, NothingIsSentWithoutCredentials) {
   ASSERT_FALSE(response);
   EXPECT_EQ(response.error().kind, io::ErrorKind::process);
   EXPECT_TRUE(server_.requests.empty());
+}
+
+// From the kubeconfig to the answer over TLS, with a token that is replaced while we run.
+TEST(RealHttpTransportTest, ReachesAServerOverTls) {
+  io::RealLoop loop;
+  io::RealFiles files(loop);
+  const io::TemporaryFolder folder;
+  const io::TestAuthority authority;
+  const io::Certificate certificate = authority.issue("server", "IP:127.0.0.1");
+  io::write_file(folder / "tls.crt", certificate.cert_pem);
+  io::write_file(folder / "tls.key", certificate.key_pem);
+  io::write_file(folder / "token", "one");
+  std::string valid = "Bearer one";
+  struct Handler {
+    static io::Task<io::ServerResponse> answer(io::ServerRequest request, const std::string* valid) {
+      io::ServerResponse response;
+      response.status = io::header(request.headers, "Authorization") == *valid ? 200 : 401;
+      response.body = request.method + " " + request.path + "?" + request.query;
+      co_return response;
+    }
+  };
+  io::ServerOptions options;
+  options.address = "127.0.0.1:0";
+  options.tls_cert_file = folder / "tls.crt";
+  options.tls_key_file = folder / "tls.key";
+  auto server = io::serve_http(
+      loop, options, [&valid](io::ServerRequest request) { return Handler::answer(std::move(request), &valid); });
+  ASSERT_TRUE(server) << server.error().message;
+  const std::string address = "https://127.0.0.1:" + std::to_string((*server)->port());
+  io::write_file(folder / "config",
+                 "current-context: c\ncontexts: [{name: c, context: {cluster: k, user: u}}]\n"
+                 "clusters: [{name: k, cluster: {server: '" +
+                     address + "', certificate-authority-data: " + base64_encode(authority.ca_pem()) +
+                     "}}]\nusers: [{name: u, user: {tokenFile: token}}]\n");
+  auto cluster =
+      load_cluster(files, Environment{[](std::string_view) { return std::nullopt; }}, {folder / "config", ""});
+  ASSERT_TRUE(cluster) << cluster.error().message;
+  const auto transport = make_http_transport(loop, make_authenticator(loop, files, *cluster));
+
+  Request request;
+  request.path = "/api/v1/nodes?limit=5";
+  auto response = io::run_task(loop, transport->send(request));
+  ASSERT_TRUE(response) << response.error().message;
+  EXPECT_EQ(response->status, 200);
+  EXPECT_EQ(response->body, "GET /api/v1/nodes?limit=5");
+
+  valid = "Bearer two";
+  EXPECT_EQ(io::run_task(loop, transport->send(request))->status, 401);
+  io::write_file(folder / "token", "two");
+  EXPECT_EQ(io::run_task(loop, transport->send(request))->status, 200);
+
+  const auto opened = io::run_task(loop, transport->open(request));
+  ASSERT_TRUE(opened && opened->stream);
+  std::string text;
+  EXPECT_TRUE(io::run_task(loop, opened->stream->read(text)).value());
+  EXPECT_EQ(text, "GET /api/v1/nodes?limit=5");
+
+  // Without the authority nothing is sent.
+  cluster->ca = {};
+  const auto distrustful = make_http_transport(loop, make_authenticator(loop, files, *cluster));
+  const auto refused = io::run_task(loop, distrustful->send(request));
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().kind, io::ErrorKind::tls);
 }
 
 }  // namespace

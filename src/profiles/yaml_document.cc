@@ -323,6 +323,8 @@ std::string explained(const std::string& problem) {
   if (problem == "illegal map value") {
     return "a colon is not allowed here; is this line indented wrongly, or a text with a colon not in quotes?";
   }
+  // What the parser says when it refuses to go deeper.
+  if (problem == "bad file") return "the values of this file are nested too deeply";
   if (problem == "illegal EOF in scalar") return "the file ends inside of a text: a quote is not closed";
   return fmt::format("this is not valid YAML: {}", problem);
 }

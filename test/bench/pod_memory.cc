@@ -23,6 +23,8 @@ using namespace careen;
 constexpr int kNamespaces = 30;
 constexpr int kNodes = 5000;
 constexpr size_t kPage = 500;
+// What the API server makes random names of.
+constexpr std::string_view kLetters = "bcdfghjklmnpqrstvwxz2456789";
 
 size_t allocated() {
   const auto info = ::mallinfo2();
@@ -131,13 +133,20 @@ class Cluster {
 
  private:
   std::string letters(int count) {
-    constexpr std::string_view alphabet = "bcdfghjklmnpqrstvwxz2456789";
     std::string out;
-    for (int i = 0; i < count; ++i) out += alphabet[random_.next() % alphabet.size()];
+    for (int i = 0; i < count; ++i) out += kLetters[random_.next() % kLetters.size()];
+    return out;
+  }
+  // No two pods of a workload have the same.
+  std::string suffix(int ordinal) {
+    std::string out = letters(2);
+    for (int i = 0; i < 3; ++i, ordinal /= static_cast<int>(kLetters.size())) {
+      out += kLetters[static_cast<size_t>(ordinal) % kLetters.size()];
+    }
     return out;
   }
   PodName make_name(size_t workload, int ordinal, const std::string& revision) {
-    return {workload, ordinal, letters(5), revision, random_.uuid(), static_cast<int>(random_.next() % kNodes)};
+    return {workload, ordinal, suffix(ordinal), revision, random_.uuid(), static_cast<int>(random_.next() % kNodes)};
   }
   // Mostly deployments of a few replicas, some of many; a daemon on each node; databases; jobs.
   void add_workload(int room) {
@@ -302,7 +311,7 @@ int main(int argc, char** argv) {
 
   churn(cluster, static_cast<size_t>(churned), *sink);
   must(store.size() == cluster.size(), "pods are missing after the churn");
-  ::malloc_trim(0);
+  // As it is in a process that runs on: nothing is trimmed here.
   const size_t allocated_churned = allocated() - allocated_before, resident_churned = resident() - resident_before;
 
   list(cluster, cluster.next_version(), *sink);

@@ -268,10 +268,24 @@ class CareenTest(unittest.TestCase):
                                {"spec": {"expirationSeconds": 3600}})
         return answer["status"]["token"]
 
-    def kubeconfig(self, cluster=None, user=None, server=None, namespace="default"):
+    def grant(self, account, resource, *verbs):
+        """Gives a service account of this test's namespace these rights on a resource, and no others on it."""
+        name = f"{self.namespace}-{account}-{resource}"
+        rbac = "/apis/rbac.authorization.k8s.io/v1"
+        group = {"nodes": "", "leases": "coordination.k8s.io"}[resource]
+        rules = [{"apiGroups": [group], "resources": [resource], "verbs": verbs}]
+        if not self.api.create(f"{rbac}/clusterroles", {"metadata": {"name": name}, "rules": rules}):
+            self.api.patch(f"{rbac}/clusterroles/{name}", {"rules": rules})
+        self.api.create(f"{rbac}/clusterrolebindings", {
+            "metadata": {"name": name},
+            "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": name},
+            "subjects": [{"kind": "ServiceAccount", "name": account, "namespace": self.namespace}]})
+        self.addCleanup(self.api.delete, f"{rbac}/clusterrolebindings/{name}")
+
+    def kubeconfig(self, cluster=None, user=None, server=None, namespace="default", folder=None):
         """The administrator's, except for what is given."""
         return write_kubeconfig(
-            os.path.join(self.folder, "kubeconfig"), server or self.cluster.server,
+            os.path.join(folder or self.folder, "kubeconfig"), server or self.cluster.server,
             cluster if cluster is not None else {"certificate-authority": self.cluster.ca},
             user or {"client-certificate": self.cluster.certificate, "client-key": self.cluster.key}, namespace)
 

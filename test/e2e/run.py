@@ -53,6 +53,12 @@ class Progress(unittest.TextTestResult):
         self._end("ERROR")
         self._show(test)
 
+    def addSubTest(self, test, subtest, err):
+        unittest.TestResult.addSubTest(self, test, subtest, err)
+        if err is not None:
+            self._end(f"FAILED {subtest._subDescription()}")
+            self._show(test)
+
     def addSkip(self, test, reason):
         unittest.TestResult.addSkip(self, test, reason)
         self._end(f"skipped: {reason}")

@@ -5,7 +5,7 @@ import socket
 import subprocess
 import threading
 
-from careen import free_port
+from careen import free_port, poll
 from harness import CareenTest
 
 
@@ -19,90 +19,45 @@ class BadAccessTest(CareenTest):
                        if not found["code"].startswith("2"))
         return count
 
-    def _goes_on(self, careen, key):
-        self.check_recovered(careen, key)
+    def test_no_way_in(self):
+        """Six replicas that cannot get in, each for another reason; all are let in, and one of them leads."""
+        cases = [Unreachable(self), Hanging(self), WrongAuthority(self), ExpiredToken(self), Forbidden(self),
+                 NoLock(self)]
+        for case in cases:
+            case.careen = self.start_elected(kubeconfig=case.kubeconfig)
+        keys = {}
+        for case in cases:
+            with self.subTest(case=type(case).__name__, step="reported"):
+                keys[case] = [
+                    self.check_reported(case.careen, problem, pattern, case.ready, seconds=45,
+                                        attempts=case.retries_soon and self._attempts(case.careen, resource=resource))
+                    for problem, pattern, resource in case.problems]
+        self.assertEqual(sum(case.careen.metrics().sum("careen_node_writes_total") for case in cases), 0)
+        for case in cases:
+            case.repair()
+        for case in cases:
+            with self.subTest(case=type(case).__name__, step="recovered"):
+                for key in keys.get(case, []):
+                    self.check_recovered(case.careen, key)
+                case.careen.wait_ready()
+        poll(lambda: sum(case.careen.metrics().sum("leader_election_master_status") for case in cases) == 1, 30,
+             "one of them to lead")
         self.want_maintenance(self.node_names[:2])
         self.watch.wait_until(self.done(self.node_names[:2]), 60, "a round after the recovery")
 
-    def test_unreachable_server(self):
-        port = free_port()
-        careen = self.start(kubeconfig=self.kubeconfig(server=f"https://127.0.0.1:{port}"))
-        key = self.check_reported(careen, "nodes", f"127.0.0.1:{port}|[Cc]onnect", ready=False,
-                                  attempts=self._attempts(careen))
-        forwarder = Forwarder(port, self.api.port)
-        self.addCleanup(forwarder.close)
-        self._goes_on(careen, key)
-
-    def test_server_that_hangs(self):
-        """Connections are taken and never answered: a time-out ends each attempt."""
-        port = free_port()
-        with socket.socket() as silent:
-            silent.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            silent.bind(("127.0.0.1", port))
-            silent.listen(50)
-            careen = self.start(kubeconfig=self.kubeconfig(server=f"https://127.0.0.1:{port}"))
-            key = self.check_reported(careen, "nodes", "time", ready=False, seconds=45)
-        forwarder = Forwarder(port, self.api.port)
-        self.addCleanup(forwarder.close)
-        self._goes_on(careen, key)
-
-    def test_wrong_authority(self):
-        """The kubeconfig trusts another authority; the file is then replaced by the right one."""
-        authority = os.path.join(self.folder, "ca.crt")
-        subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
-                        "-keyout", os.devnull, "-out", authority, "-days", "1", "-subj", "/CN=somebody else"],
-                       check=True, capture_output=True)
-        careen = self.start(kubeconfig=self.kubeconfig(cluster={"certificate-authority": authority}))
-        key = self.check_reported(careen, "nodes", "[Cc]ertificate|authority|issuer", ready=False,
-                                  attempts=self._attempts(careen))
-        with open(self.cluster.ca) as right:
-            text = right.read()
-        os.rename(self.write("ca.new", text), authority)
-        self._goes_on(careen, key)
-
-    def test_expired_token(self):
-        """401; the token file is then rotated."""
-        token = self.service_account("careen")
-        self._bind(["get", "list", "watch", "patch"])
-        path = self.write("token", _expired(token))
-        careen = self.start(kubeconfig=self.kubeconfig(user={"tokenFile": path}))
-        key = self.check_reported(careen, "nodes", "401|Unauthorized|token", ready=False,
-                                  attempts=self._attempts(careen, code="401"))
-        os.rename(self.write("token.new", token), path)
-        self._goes_on(careen, key)
-
-    def test_forbidden_watch(self):
-        """403 until somebody grants the rights."""
-        token = self.service_account("careen")
-        careen = self.start(kubeconfig=self.kubeconfig(user={"token": token}))
-        key = self.check_reported(careen, "nodes", "403|[Ff]orbidden", ready=False)
-        self._bind(["get", "list", "watch", "patch"])
-        self._goes_on(careen, key)
-
     def test_forbidden_writes(self):
-        """Nodes may be read, not written: told once a node, nothing is lost, and it goes on with the rights."""
+        """Nodes may be read, not written: one cause, one message, however many nodes; with the rights it goes on."""
         token = self.service_account("careen")
-        self._bind(["get", "list", "watch"])
+        self.grant("careen", "nodes", "get", "list", "watch")
         names = self.node_names[:2]
         self.want_maintenance(names)
         careen = self.start(kubeconfig=self.kubeconfig(user={"token": token})).wait_ready()
-        key = self.check_reported(careen, names[0], "forbidden|403", ready=True)
-        self._bind(["get", "list", "watch", "patch"])
+        key = self.check_reported(careen, "write", "forbidden|403", ready=True,
+                                  attempts=self._attempts(careen, verb="patch", resource="nodes"))
+        self.assertEqual(len(careen.complaints("forbidden")), 1, "messages about the rights on nodes")
+        self.grant("careen", "nodes", "get", "list", "watch", "patch")
         self.check_recovered(careen, key)
         self.watch.wait_until(self.done(names), 60, "a round after the recovery")
-
-    def test_lock_that_cannot_be_read(self):
-        """With election on and no rights on leases nothing is decided; with them it begins."""
-        token = self.service_account("careen")
-        self._bind(["get", "list", "watch", "patch"])
-        self.want_maintenance(self.node_names[:1])
-        careen = self.start_elected(kubeconfig=self.kubeconfig(user={"token": token})).wait_ready()
-        key = self.check_reported(careen, "lead|elect|lock|lease", "forbidden|403", ready=True,
-                                  attempts=self._attempts(careen, code="403"))
-        self.assertEqual(careen.metrics().sum("careen_node_writes_total"), 0)
-        self._bind(["get", "list", "watch", "create", "update", "patch"], "coordination.k8s.io", "leases")
-        self.check_recovered(careen, key)
-        self.watch.wait_until(self.done(self.node_names[:1]), 60, "a round under the lock")
 
     def test_kubeconfig_that_makes_no_sense(self):
         """Nothing to wait for: the message names the file, and the process ends with code 1."""
@@ -117,24 +72,118 @@ class BadAccessTest(CareenTest):
                 self.assertEqual(len(careen.complaints()), 1, careen.complaints())
                 self.assertEqual(len(careen.complaints("bad-kubeconfig.*(" + pattern + ")")), 1, careen.complaints())
 
-    def _bind(self, verbs, group="", resource="nodes"):
-        """Gives the test's service account rights on a resource."""
-        name = f"{self.namespace}-{resource}"
-        rights = "/apis/rbac.authorization.k8s.io/v1"
-        rules = [{"apiGroups": [group], "resources": [resource], "verbs": verbs}]
-        if not self.api.create(f"{rights}/clusterroles", {"metadata": {"name": name}, "rules": rules}):
-            self.api.patch(f"{rights}/clusterroles/{name}", {"rules": rules})
-        self.api.create(f"{rights}/clusterrolebindings", {
-            "metadata": {"name": name},
-            "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": name},
-            "subjects": [{"kind": "ServiceAccount", "name": "careen", "namespace": self.namespace}]})
-        self.addCleanup(self.api.delete, f"{rights}/clusterrolebindings/{name}")
+
+class _Case:
+    """A replica that is not let in."""
+
+    ready = False        # whether it is ready nevertheless: it knows the nodes
+    retries_soon = True  # often enough to wait for two more attempts
+
+    def __init__(self, test):
+        self.test = test
+        self.name = type(self).__name__.lower()
+        self.folder = os.path.join(test.folder, self.name)
+        os.mkdir(self.folder)
+        self.prepare()
+
+    def write_kubeconfig(self, **changes):
+        self.kubeconfig = self.test.kubeconfig(folder=self.folder, **changes)
+
+    def write(self, name, text):
+        return self.test.write(os.path.join(self.name, name), text)
 
 
-def _expired(token):
-    """The token with another signature: as good as any that the server no longer takes."""
-    head, body, signature = token.split(".")
-    return ".".join([head, body, signature[::-1]])
+class Unreachable(_Case):
+    """Nobody listens."""
+
+    def prepare(self):
+        self.port = free_port()
+        self.write_kubeconfig(server=f"https://127.0.0.1:{self.port}")
+        self.problems = [("nodes", f"nodes.*127.0.0.1:{self.port}", "nodes"),
+                         ("election", f"lease.*127.0.0.1:{self.port}", "leases")]
+
+    def repair(self):
+        self.test.addCleanup(Forwarder(self.port, self.test.api.port).close)
+
+
+class Hanging(Unreachable):
+    """Connections are taken and never answered: a time-out ends each attempt."""
+
+    retries_soon = False
+
+    def prepare(self):
+        super().prepare()
+        self.silent = socket.socket()
+        self.test.addCleanup(self.silent.close)
+        self.silent.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        self.silent.bind(("127.0.0.1", self.port))
+        self.silent.listen(50)
+
+    def repair(self):
+        self.silent.close()
+        super().repair()
+
+
+class WrongAuthority(_Case):
+    """The kubeconfig trusts another authority; the file is then replaced by the right one."""
+
+    problems = [("nodes", "[Cc]ertificate.*authorit", "nodes"), ("election", "lease.*certificate", "leases")]
+
+    def prepare(self):
+        self.authority = os.path.join(self.folder, "ca.crt")
+        subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
+                        "-keyout", os.devnull, "-out", self.authority, "-days", "1", "-subj", "/CN=somebody else"],
+                       check=True, capture_output=True)
+        self.write_kubeconfig(cluster={"certificate-authority": self.authority})
+
+    def repair(self):
+        with open(self.test.cluster.ca) as right:
+            os.rename(self.write("ca.new", right.read()), self.authority)
+
+
+class ExpiredToken(_Case):
+    """A token that the server no longer takes; the file is then rotated."""
+
+    problems = [("nodes", "credentials|Unauthorized", "nodes"), ("election", "lease.*Unauthorized", "leases")]
+
+    def prepare(self):
+        self.token = self.test.service_account(self.name)
+        self.test.grant(self.name, "nodes", "get", "list", "watch", "patch")
+        self.test.grant(self.name, "leases", "get", "list", "watch", "create", "update", "patch")
+        head, body, signature = self.token.split(".")
+        self.path = self.write("token", ".".join([head, body, signature[::-1]]))
+        self.write_kubeconfig(user={"tokenFile": self.path})
+
+    def repair(self):
+        os.rename(self.write("token.new", self.token), self.path)
+
+
+class Forbidden(_Case):
+    """A service account without rights, until somebody grants them."""
+
+    retries_soon = False
+    problems = [("nodes", "nodes.*forbidden", "nodes"), ("election", "lease.*forbidden", "leases")]
+
+    def prepare(self):
+        self.write_kubeconfig(user={"token": self.test.service_account(self.name)})
+
+    def repair(self):
+        self.test.grant(self.name, "nodes", "get", "list", "watch", "patch")
+        self.test.grant(self.name, "leases", "get", "list", "watch", "create", "update", "patch")
+
+
+class NoLock(_Case):
+    """Nodes may be read and written, and the lock may not: nothing is decided."""
+
+    ready = True
+    problems = [("election", "lease.*forbidden", "leases")]
+
+    def prepare(self):
+        self.write_kubeconfig(user={"token": self.test.service_account(self.name)})
+        self.test.grant(self.name, "nodes", "get", "list", "watch", "patch")
+
+    def repair(self):
+        self.test.grant(self.name, "leases", "get", "list", "watch", "create", "update", "patch")
 
 
 class Forwarder:
