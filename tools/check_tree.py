@@ -18,7 +18,7 @@ SEAM = [
     (r"\b(asio::)?(basic_)?(steady|system|deadline|waitable)_timer\b", "an Asio timer", "io::Alarm or io::sleep_for"),
     (r"#include <boost/(asio|beast)", "Asio or Beast", "what src/io offers"),
     (r"\bstd::random_device\b|\bs?rand\(|\bmt19937", "randomness", "io::Random"),
-    (r"::socket\(|::connect\(|#include <sys/socket\.h>|#include <curl/(?!curl\.h>)", "a socket", "io::HttpClient"),
+    (r"(?<!\w)::(socket|connect)\(|#include <sys/socket\.h>|#include <curl/(?!curl\.h>)", "a socket", "io::HttpClient"),
     (r"\bcurl_easy_|\bcurl_multi_", "libcurl", "io::HttpClient"),
     (r"\bsleep_for\((?!.*loop)|std::this_thread|\busleep\(|::sleep\(", "a sleeping thread", "co_await io::sleep_for"),
     (r"\bstd::(mutex|thread|atomic|lock_guard)\b", "threads or locks", "the one loop"),

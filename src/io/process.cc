@@ -223,7 +223,10 @@ class AsioSignals final : public std::enable_shared_from_this<AsioSignals> {
   }
   void stop() {
     stopped_ = true;
-    signals_.clear();
+    boost::system::error_code ignored;
+    signals_.clear(ignored);
+    // Drops the waiting handler, and its share of this object with it.
+    signals_.cancel(ignored);
   }
 
  private:

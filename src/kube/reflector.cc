@@ -12,8 +12,8 @@ constexpr io::Duration kFirstBackoff = io::seconds{1};
 constexpr io::Duration kLongestBackoff = io::seconds{30};
 // A server that restarts is back within seconds; so are we then.
 constexpr io::Duration kLongestReconnect = io::seconds{10};
-// Rights and definitions are changed by people.
-constexpr io::Duration kSlowRetry = io::seconds{30};
+// A server that asks for a longer pause is asked again after this.
+constexpr io::Duration kLongestAsked = io::seconds{60};
 // The server sends a bookmark about each minute.
 constexpr io::Duration kSilence = io::seconds{120};
 // A watch that ends earlier without news counts as failed.
@@ -157,7 +157,7 @@ void Reflector::after_list(const Outcome& outcome) {
       // version no longer exists: a backup was restored.
       if (++too_new_ < kTooNewTries) {
         return wait_then(State::listing,
-                         std::max(backoff(kFirstBackoff), outcome.retry_after.value_or(io::seconds{1})));
+                         std::max(backoff(1, kFirstBackoff), outcome.retry_after.value_or(kFirstBackoff)));
       }
       too_new_ = 0;
       consistent_ = true;
@@ -181,11 +181,15 @@ void Reflector::after_watch(const Outcome& outcome) {
     case Ending::wanted:
       return start_list("requested");
     case Ending::silent:
-      log_.warn("the watch was silent for too long and is opened again", "limit", io::format_duration(kSilence));
-      // Silent again, although its server sends bookmarks: it may be waiting for a version that never comes.
-      if (++silent_ >= 2) return start_list("silent");
-      state_ = State::watching;
-      return;
+      log_.info("the watch was silent for too long and is opened again", "limit", io::format_duration(kSilence));
+      if (++silent_ < 2) {
+        state_ = State::watching;
+        return;
+      }
+      // Silent again, although servers send bookmarks: it may be waiting for a version that never comes.
+      only_events_heal_ = true;
+      tell(outcome);
+      return start_list("silent");
     case Ending::gone:
       if (++gone_ < kGoneTries) return start_list("gone");
       meters_->count_list("gone");
@@ -194,11 +198,11 @@ void Reflector::after_watch(const Outcome& outcome) {
       meters_->count_list("behind");
       return fail_then(State::listing, outcome);
     case Ending::unreadable:
-      log_.warn("a watch event could not be read", "error", outcome.message);
       if (unreadable_at_ == position_) {
         meters_->count_list("unreadable");
         return fail_then(State::listing, outcome);
       }
+      log_.warn("a watch event could not be read", "error", outcome.message);
       unreadable_at_ = position_;
       return fail_then(State::watching, outcome);
     case Ending::rejected:
@@ -222,28 +226,35 @@ void Reflector::wait_then(State next, io::Duration pause) {
   pause_ends_ = loop_.now() + pause;
 }
 
-// One problem tells of the failure until it changes or is gone; what passes by itself at once is not worth one.
 void Reflector::fail_then(State next, const Outcome& outcome) {
   ++failures_;
+  same_failures_ = last_failure_ == outcome.ending ? same_failures_ + 1 : 1;
+  last_failure_ = outcome.ending;
   only_events_heal_ = outcome.only_events_heal;
-  const bool lasting = outcome.ending == Ending::unknown_user || outcome.ending == Ending::forbidden ||
-                       outcome.ending == Ending::missing;
-  if (problem_ != outcome.ending && (lasting || failures_ >= 2)) {
-    problem_ = outcome.ending;
-    problems_.raise(problem_key_, describe(outcome));
-  }
+  // What passes by itself at once is not worth a message.
+  if (same_failures_ >= 2 || failures_ >= 3) tell(outcome);
   switch (outcome.ending) {
     case Ending::forbidden:
     case Ending::missing:
-      return wait_then(next, around(kSlowRetry));
+      // A server that has just started forbids everything for a moment; else it is people who have to act.
+      return wait_then(next, backoff(same_failures_, kLongestBackoff));
     case Ending::unknown_user:
     case Ending::unreachable:
     case Ending::untrusted:
     case Ending::unsendable:
-      return wait_then(next, backoff(kLongestReconnect));
-    default:
-      return wait_then(next, std::max(backoff(kLongestBackoff), outcome.retry_after.value_or(io::Duration{})));
+      return wait_then(next, backoff(failures_, kLongestReconnect));
+    default: {
+      const io::Duration asked = std::min(outcome.retry_after.value_or(io::Duration{}), kLongestAsked);
+      return wait_then(next, std::max(backoff(failures_, kLongestBackoff), asked));
+    }
   }
+}
+
+// One problem tells of the failure until it changes or is gone. Its text does not change with each try's message.
+void Reflector::tell(const Outcome& outcome) {
+  if (problem_ == outcome.ending) return;
+  problem_ = outcome.ending;
+  problems_.raise(problem_key_, describe(outcome));
 }
 
 io::Task<void> Reflector::pause() {
@@ -416,7 +427,7 @@ io::Result<bool> Reflector::take(EventType type, RawObject& object, Outcome& out
 void Reflector::heard() { heard_ = alive_ = loop_.now(); }
 
 void Reflector::healed() {
-  failures_ = 0;
+  failures_ = same_failures_ = 0;
   only_events_heal_ = false;
   if (!problem_) return;
   problem_.reset();
@@ -428,13 +439,9 @@ void Reflector::reached() {
   if (!only_events_heal_) healed();
 }
 
-io::Duration Reflector::around(io::Duration middle) {
-  return std::chrono::duration_cast<io::Duration>(middle * (0.9 + 0.2 * random_.unit()));
-}
-
 // Doubles with each failure in a row; half of it is drawn, so that many replicas do not come back in one moment.
-io::Duration Reflector::backoff(io::Duration longest) {
-  const int doublings = std::clamp(failures_ - 1, 0, 10);
+io::Duration Reflector::backoff(int failures, io::Duration longest) {
+  const int doublings = std::clamp(failures - 1, 0, 10);
   const io::Duration full = std::min(kFirstBackoff * (int64_t{1} << doublings), longest);
   return std::chrono::duration_cast<io::Duration>(full * (0.5 + 0.5 * random_.unit()));
 }
@@ -483,36 +490,37 @@ std::string Reflector::describe(const Outcome& outcome) const {
   std::string what = resource.plural + (resource.group.empty() ? "" : "." + resource.group);
   if (!options_.ns.empty()) what += " in namespace " + options_.ns;
   const std::string now = synced() ? "what was known of them stays in use meanwhile" : "nothing is known of them yet";
-  const auto tell = [&](std::string_view wrong) {
-    return fmt::format("cannot watch {}: {} ({}); {}", what, wrong, outcome.message, now);
+  const auto say = [&](std::string_view wrong) {
+    const std::string words = outcome.message.empty() ? "" : " (" + outcome.message + ")";
+    return fmt::format("cannot watch {}: {}{}; {}", what, wrong, words, now);
   };
   switch (outcome.ending) {
     case Ending::forbidden:
-      return tell(fmt::format("forbidden: needs list and watch on {}, tried again every {}", what,
-                              io::format_duration(kSlowRetry)));
+      return say(fmt::format("forbidden: needs list and watch on {}", what));
     case Ending::missing:
-      return tell(fmt::format(
-          "the server does not know {}/{}: is its CustomResourceDefinition installed? tried again every {}",
-          resource.group.empty() ? "core" : resource.group, resource.version, io::format_duration(kSlowRetry)));
+      return say(fmt::format("the server does not know {}/{} {}: is the CustomResourceDefinition installed?",
+                             resource.group.empty() ? "core" : resource.group, resource.version, resource.plural));
     case Ending::unknown_user:
-      return tell("the server does not accept our credentials");
+      return say("the server does not accept our credentials");
     case Ending::unreachable:
-      return tell("the server does not answer");
+      return say("the server does not answer");
     case Ending::untrusted:
-      return tell("the server's certificate and the trusted authorities do not fit");
+      return say("the server's certificate and the trusted authorities do not fit");
     case Ending::unsendable:
-      return tell("the request cannot be made");
+      return say("the request cannot be made");
     case Ending::failing:
-      return tell("the server asks us to come back later or fails");
+      return say("the server fails or asks us to come back later");
     case Ending::unreadable:
-      return tell("what the server sends cannot be read");
+      return say("what the server sends cannot be read");
     case Ending::gone:
-      return tell("the server forgets the list before we have read it");
+      return say("the server forgets its lists before they can be used");
+    case Ending::silent:
+      return say("the server sends neither events nor bookmarks, so the list is repeated every few minutes");
     case Ending::complete:
     case Ending::broken:
-      return tell("the server closes each watch at once");
+      return say("the server closes each watch at once");
     default:
-      return tell("the server rejects it");
+      return say("the server rejects it");
   }
 }
 

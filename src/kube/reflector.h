@@ -98,13 +98,13 @@ class Reflector {
   void start_list(std::string_view cause);
   void wait_then(State next, io::Duration pause);
   void fail_then(State next, const Outcome& outcome);
+  void tell(const Outcome& outcome);
   io::Result<bool> take(EventType type, RawObject& object, Outcome& outcome);
   void heard();
   void reached();
   void healed();
   bool fresh_list_wanted() const { return asked_ > answered_; }
-  io::Duration backoff(io::Duration longest);
-  io::Duration around(io::Duration middle);
+  io::Duration backoff(int failures, io::Duration longest);
   std::string describe(const Outcome& outcome) const;
   static Ending ending_of(io::ErrorKind kind);
   static Outcome outcome_of(const ApiError& error);
@@ -134,13 +134,15 @@ class Reflector {
 
   // All of these count in a row.
   int failures_ = 0;
-  int expired_ = 0;  // lists whose continue token did not last
-  int too_new_ = 0;  // lists that the server was behind
-  int silent_ = 0;   // watches without a sign of life
-  int gone_ = 0;     // lists whose version the server had forgotten when the watch came
+  int same_failures_ = 0;  // with the same ending
+  int expired_ = 0;        // lists whose continue token did not last
+  int too_new_ = 0;        // lists that the server was behind
+  int silent_ = 0;         // watches without a sign of life
+  int gone_ = 0;           // lists whose version the server had forgotten when the watch came
 
   bool consistent_ = true;  // the next list is of the server's latest state
   std::optional<uint64_t> unreadable_at_;
+  std::optional<Ending> last_failure_;
   std::optional<Ending> problem_;
   bool only_events_heal_ = false;
 

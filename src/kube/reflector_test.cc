@@ -309,6 +309,9 @@ TEST_F(ReflectorTest, AWatchThatIsSilentTwiceIsReplacedByAList) {
   time.run_for(io::seconds{2});
   EXPECT_THAT(names(), ElementsAre("z"));
   EXPECT_EQ(count("careen_cache_relists_total", {{"cause", "silent"}}), 1);
+  EXPECT_THAT(problems.open().at("watch nodes"), HasSubstr("neither events nor bookmarks"));
+  push(bookmark(301));
+  EXPECT_THAT(problems.open(), IsEmpty());
 }
 
 TEST_F(ReflectorTest, ForbiddenIsOneProblemAndHealsByItself) {
@@ -318,18 +321,31 @@ TEST_F(ReflectorTest, ForbiddenIsOneProblemAndHealsByItself) {
     co_return Response{200, page(100, {node("a", 10)}), {}};
   });
   start();
+  time.run_for(io::seconds{2});
   ASSERT_EQ(problems.open().count("watch nodes"), 1u);
   EXPECT_THAT(problems.open().begin()->second, HasSubstr("forbidden: needs list and watch on nodes"));
   EXPECT_THAT(problems.open().begin()->second, HasSubstr("User x cannot list"));
   time.run_for(io::minutes{10});
-  EXPECT_LE(lists().size(), 24u);
-  EXPECT_GE(lists().size(), 17u);
+  EXPECT_LE(lists().size(), 48u);
+  EXPECT_GE(lists().size(), 20u);
   EXPECT_EQ(lines->errors.size(), 1u);
   EXPECT_FALSE(reflector->synced());
   allowed = true;
   time.run_for(io::seconds{35});
   EXPECT_TRUE(reflector->synced());
   EXPECT_THAT(problems.open(), IsEmpty());
+}
+
+// A server that starts answers 403 until it has read its rules.
+TEST_F(ReflectorTest, ForbiddenForAMomentCostsAMoment) {
+  start_watching();
+  push(bookmark(101));
+  transport.refuse_open(io::fail(io::ErrorKind::connect, "refused"));
+  transport.refuse_open(Response{403, status(403, "Forbidden", "not yet"), std::nullopt});
+  stream().fail({io::ErrorKind::closed, "reset"});
+  time.run_for(io::seconds{2});
+  EXPECT_EQ(transport.streams.size(), 2u);
+  EXPECT_THAT(lines->errors, IsEmpty());
 }
 
 TEST_F(ReflectorTest, ForbiddenToWatchKeepsTheListAndHeals) {
@@ -361,6 +377,7 @@ TEST_F(ReflectorTest, AMissingDefinitionIsOneProblem) {
     co_return defined ? Response{200, page(100, {}), {}} : Response{404, "404 page not found", {}};
   });
   start();
+  time.run_for(io::seconds{2});
   ASSERT_EQ(problems.open().count("watch things"), 1u);
   EXPECT_THAT(problems.open().begin()->second, HasSubstr("CustomResourceDefinition"));
   EXPECT_THAT(problems.open().begin()->second, HasSubstr("things.example.com"));

@@ -34,7 +34,7 @@ class ConfigReader {
   bool boolean(std::string_view key, bool otherwise = false);
   // A bare number counts seconds.
   io::Duration duration(std::string_view key, Required required, io::Duration otherwise = io::Duration{0});
-  // For keys that are strings in the original format: a bare number other than 0 lacks its unit and is an error.
+  // For keys that the file format defines as strings: a bare number other than 0 lacks its unit and is an error.
   io::Duration duration_string(std::string_view key, Required required, io::Duration otherwise = io::Duration{0});
   // A single scalar is a list of one.
   std::vector<std::string> strings(std::string_view key, Required required);

@@ -123,14 +123,14 @@ TEST(ConfigReaderTest, Integers) {
 }
 
 TEST(ConfigReaderTest, AllErrorsAreCollectedWithTheirPlaces) {
-  Keys keys("max: many\nflag: 'yes'\nwait: 5x\nlist: [[a]]\nzero: 0\nempty: ''\nmap: {}\n");
+  Keys keys("max: many\nflag: 'yes'\nwait: 5x\nlist: [[a]]\nzero: 0\nempty: ''\nmap: {}\nnone: 0\n");
   EXPECT_EQ(keys.reader.integer("max", Required::yes), 0);
   EXPECT_FALSE(keys.reader.ok());
   keys.reader.boolean("flag");
   keys.reader.duration("wait", Required::no);
   keys.reader.strings("list", Required::yes);
   keys.reader.integer("zero", Required::yes);
-  keys.reader.duration("zero", Required::yes);
+  keys.reader.duration("none", Required::yes);
   keys.reader.string("empty", Required::yes);
   keys.reader.integer("map", Required::no);
   keys.reader.string("absent", Required::yes);
@@ -144,7 +144,8 @@ TEST(ConfigReaderTest, AllErrorsAreCollectedWithTheirPlaces) {
                           "f.yaml:4:8: check \"x\": \"list\" must be a text, not a list",
                           "f.yaml:5:7: check \"x\": \"zero\" must not be 0",
                           "f.yaml:6:8: check \"x\": \"empty\" must not be empty",
-                          "f.yaml:7:6: check \"x\": \"map\" must be a single value, not a map"));
+                          "f.yaml:7:6: check \"x\": \"map\" must be a single value, not a map",
+                          "f.yaml:8:7: check \"x\": \"none\" must not be 0"));
 }
 
 TEST(ConfigReaderTest, Booleans) {

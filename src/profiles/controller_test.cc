@@ -56,7 +56,34 @@ TEST_F(ControllerTest, WaitingCostsDecisionsInProportion) {
   ASSERT_TRUE(time.run_until([&] { return all_done(); }, minutes{30}));
   EXPECT_EQ(most, 1u);
   EXPECT_LT(replica.decisions(), 500 * 12);
+  std::cerr << "decisions " << replica.decisions() << "\n";
   EXPECT_EQ(replica.late(), 0);
+}
+
+TEST_F(ControllerTest, TwoLimitsAtOnceAreBothKept) {
+  for (int i = 0; i < 120; ++i) add_node(name(i), {{"go", ""}, {"zone", std::to_string(i % 6)}});
+  std::string yaml = round(3);
+  const std::string limit = "  - {name: max,";
+  yaml.replace(yaml.find(limit), 0, "  - {name: zone, type: maxMaintenance, config: {max: 1, groupBy: [zone]}}\n");
+  yaml.replace(yaml.find("check: max,"), 10, "check: max && zone");
+  std::map<std::string, size_t> most_in_zone;
+  const auto observe_all = api.changed;
+  api.changed = [&](std::string_view changed, kube::JsonView object) {
+    observe_all(changed, object);
+    std::map<std::string, size_t> now;
+    for (const std::string& node : in) {
+      const std::string zone(api.object(path(node))["metadata"]["labels"]["zone"].text().value_or(""));
+      most_in_zone[zone] = std::max(most_in_zone[zone], ++now[zone]);
+    }
+  };
+  Replica replica(time, api, "a", yaml);
+  treat_patches([](const Request&) { return slow(); });
+  ASSERT_TRUE(time.run_until([&] { return all_done(); }, minutes{30}));
+  EXPECT_EQ(most, 3u);
+  EXPECT_EQ(most_in_zone.size(), 6u);
+  for (const auto& [zone, highest] : most_in_zone) EXPECT_EQ(highest, 1u) << zone;
+  EXPECT_EQ(replica.late(), 0);
+  std::cerr << "decisions " << replica.decisions() << "\n";
 }
 
 TEST_F(ControllerTest, TheLongestWaitingGoesFirst) {
@@ -152,6 +179,24 @@ TEST_F(ControllerTest, AnswersThatLieAboutTheEffectAreFoundOut) {
     EXPECT_TRUE(time.run_until([&] { return all_done(); }, minutes{60}));
     EXPECT_EQ(most, 2u);
   }
+}
+
+// All attempts of one write are answered 503, although the first took effect, and the watch is late.
+TEST_F(ControllerTest, AProxyThatLiesThroughoutIsFoundOut) {
+  add_nodes(10);
+  Replica replica(time, api, "a", round(2, "100s"));
+  time.run_for(milliseconds{1});
+  api.delay_watches(minutes{1});
+  std::set<std::string> lied_about;
+  treat_patches([&](const Request& request) {
+    FakeApi::Treatment treatment = slow();
+    if (admits(request) && lied_about.size() < 2) lied_about.insert(request.path);
+    if (lied_about.contains(request.path)) treatment.mask = FakeApi::refusal(503, "ServiceUnavailable");
+    return treatment;
+  });
+  time.run_for(seconds{50});
+  EXPECT_EQ(in.size(), 2u);
+  EXPECT_EQ(most, 2u);
 }
 
 TEST_F(ControllerTest, AServerInTroubleDelaysButSpoilsNothing) {

@@ -250,8 +250,8 @@ class DocumentBuilder final : public YAML::EventHandler {
     if (key.kind == Kind::string || bad_key_) return;
     const std::string spelling = key.text.empty() ? "" : " (" + key.text + ")";
     bad_key_ = Remark{parent.key_where,
-                      fmt::format("a key must be a string, but YAML reads this one as {}{}; put it in quotes",
-                                  kind_name(key.kind), spelling)};
+                      fmt::format("a key must be a string, but YAML reads this one as {}{}{}", kind_name(key.kind),
+                                  spelling, key.is_scalar() ? "; put it in quotes" : "")};
   }
 
   void assign(Open& parent, const Value& value) const {
@@ -263,7 +263,7 @@ class DocumentBuilder final : public YAML::EventHandler {
     parent.value->entries.insert_or_assign(*parent.key, Value::Entry{where, &value});
   }
 
-  // `<<` takes effect where it stands, as in the programs that read this format before: it replaces the keys above it.
+  // `<<` takes effect where it stands, as this file format always had it: it replaces the keys above it.
   void merge(Open& parent, const Value& source, std::size_t offset) {
     if (source.kind == Kind::map) return merge_map(parent, source, offset);
     if (source.kind != Kind::list) refuse(offset, "\"<<\" needs a map or a list of maps");

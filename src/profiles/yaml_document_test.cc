@@ -84,7 +84,7 @@ TEST(DocumentTest, ResolvesAliasesAndMerges) {
   EXPECT_THAT(problem("b: {<<: [1]}"), HasSubstr("\"<<\" needs a map or a list of maps"));
 }
 
-// As the files' first reader did it; unusual enough for a warning.
+// As the file format always had it; unusual enough for a warning.
 TEST(DocumentTest, AMergeReplacesTheKeysAboveIt) {
   const Document document = parsed("b:\n  k: 9\n  <<: {k: 1}\n");
   EXPECT_EQ(shown(document.root()), "{b={k=1}}");
@@ -104,6 +104,7 @@ TEST(DocumentTest, OnlyTheFirstDocumentCounts) {
 // Otherwise half of a file would be silently ignored.
 TEST(DocumentTest, TextBehindTheEndIsAnError) {
   EXPECT_THAT(problem("{a: 1} {b: 2}\n"), HasSubstr("1:8: this is not valid YAML"));
+  EXPECT_THAT(problem("---\n{a: 1} {b: 2}\n"), HasSubstr("2:8: this is not valid YAML"));
   EXPECT_THAT(problem("{a: 1}\n}\n"), HasSubstr("2:1: this is not valid YAML"));
   EXPECT_THAT(problem("a: 1\n- b\n"), HasSubstr("2:1: this is not valid YAML"));
 }

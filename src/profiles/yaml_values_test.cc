@@ -37,7 +37,7 @@ std::string read_as(std::string_view text) {
   }
 }
 
-// Each line was compared with what the YAML library of the original format yields.
+// Each line was compared with what Go's yaml.v2 yields.
 TEST(YamlScalarTest, FollowsYaml11) {
   const std::pair<const char*, const char*> cases[] = {
       {"y", "boolean true"},

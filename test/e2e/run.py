@@ -29,6 +29,8 @@ MODULES = ["test_round", "test_signals", "test_reload", "test_service_account", 
 class Progress(unittest.TextTestResult):
     """One line a test, with the seconds it took and where to look when it failed."""
 
+    _shown = None
+
     def startTest(self, test):
         self._begun = time.monotonic()
         unittest.TestResult.startTest(self, test)
@@ -64,6 +66,9 @@ class Progress(unittest.TextTestResult):
         self._end(f"skipped: {reason}")
 
     def _show(self, test):
+        if test is self._shown:
+            return
+        self._shown = test
         for replica in getattr(test, "replicas", []):
             self.stream.writeln(f"    --- the end of {replica.log_path}, exit code {replica.process.poll()}")
             with open(replica.log_path, errors="replace") as file:
