@@ -233,6 +233,11 @@ Task<void> Process::wind_down() {
 }  // namespace
 
 int run(const RunOptions& options) {
+  // One thread needs one arena, and what a list page took goes back to the system: its size must not raise the
+  // threshold above which memory is mapped on its own.
+  ::mallopt(M_ARENA_MAX, 1);
+  ::mallopt(M_MMAP_THRESHOLD, 128 << 10);
+  ::mallopt(M_TRIM_THRESHOLD, 256 << 10);
   io::RealLoop loop;
   io::RealFiles files(loop);
   const io::Log root(io::make_stderr_sink(options.log, [&loop] { return loop.wall_now(); }), "");

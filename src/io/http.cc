@@ -466,7 +466,8 @@ void Exchange::finished(CURLcode result) {
   if (mode_ == Mode::whole) {
     long version = 0;
     curl_easy_getinfo(easy(), CURLINFO_HTTP_VERSION, &version);
-    if (version == CURL_HTTP_VERSION_1_0 || version == CURL_HTTP_VERSION_1_1) shared_->saw_http1();
+    // Not when a proxy has refused to connect us.
+    if (sent_ && (version == CURL_HTTP_VERSION_1_0 || version == CURL_HTTP_VERSION_1_1)) shared_->saw_http1();
     if (result == CURLE_OPERATION_TIMEDOUT && pool_ == shared_->requests) shared_->renew_requests();
   }
   changed.notify();

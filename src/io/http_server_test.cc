@@ -277,6 +277,16 @@ TEST_F(HttpServerTest, AddressForms) {
   EXPECT_EQ(again.error().message, "cannot listen on \"" + taken.address + "\": Address already in use");
 }
 
+TEST_F(HttpServerTest, ServesIpv6) {
+  ServerOptions options;
+  options.address = "[::1]:0";
+  auto server = serve_http(loop_, options, [](ServerRequest) { return hello(); });
+  if (!server) GTEST_SKIP() << server.error().message;
+  HttpRequest request;
+  request.url = "http://[::1]:" + std::to_string((*server)->port()) + "/";
+  EXPECT_EQ(send(request)->body, "hello");
+}
+
 class TlsTest : public HttpServerTest {
  protected:
   void serve_tls(const Certificate& certificate) {

@@ -16,7 +16,7 @@ namespace careen::io {
 class RealLoop;
 
 struct ProcessRequest {
-  std::vector<std::string> argv;                                  // argv[0] is looked up on the PATH
+  std::vector<std::string> argv;                                 // argv[0] is looked up on the PATH
   std::vector<std::pair<std::string, std::string>> environment;  // added to our own
   Duration timeout = seconds{60};
   size_t max_output = 1 << 20;
@@ -34,7 +34,6 @@ class SignalWatch {
  public:
   virtual ~SignalWatch() = default;
 };
-std::unique_ptr<SignalWatch> watch_signals(RealLoop& loop, std::vector<int> signals,
-                                           std::function<void(int)> handler);
+std::unique_ptr<SignalWatch> watch_signals(RealLoop& loop, std::vector<int> signals, std::function<void(int)> handler);
 
 }  // namespace careen::io

@@ -66,7 +66,8 @@ class Election {
   // Of the Lease; empty until it was seen.
   const std::string& uid() const { return uid_; }
   // The longest time a write sent now may take, or nullopt when none may be sent any more: nothing is sent later
-  // than renew_deadline after the last renewal was sent, and everything is over lease_duration after it.
+  // than renew_deadline after the last renewal was sent, and everything is over lease_duration after it. Also closed
+  // while the lock is seen to be gone or another's.
   std::optional<io::Duration> write_window() const;
 
  private:

@@ -47,7 +47,7 @@ class EventRecorder {
   EventRecorder(io::Loop& loop, Client& client, io::Metrics& metrics, io::Problems& problems, std::string hostname);
   ~EventRecorder();
 
-  // Drops the event, and counts that in careen_events_dropped_total, when 1,000 wait.
+  // Drops the event, and counts that in careen_events_dropped_total, when 4,000 wait.
   void record(EventRecord event);
   // Sends what was recorded, several at once; runs until cancelled.
   io::Task<void> run();

@@ -50,9 +50,9 @@ TEST_F(FakeApiTest, CreatesReadsListsAndDeletes) {
   EXPECT_EQ(run(client.get(resources::nodes, "", "a")), *created);
   EXPECT_TRUE(run(client.get(resources::nodes, "", "b")).error().not_found());
   EXPECT_EQ((*Json::parse(*run(client.list(resources::nodes, ""))))["items"].size(), 1u);
-  EXPECT_TRUE(run(client.remove(resources::nodes, "", "a", {.preconditions = {.uid = "other", .resource_version = ""}}))
-                  .error()
-                  .conflict());
+  DeleteOptions another;
+  another.preconditions.uid = "other";
+  EXPECT_TRUE(run(client.remove(resources::nodes, "", "a", another)).error().conflict());
   EXPECT_TRUE(run(client.remove(resources::nodes, "", "a")));
   EXPECT_TRUE(run(client.remove(resources::nodes, "", "a")).error().not_found());
 }

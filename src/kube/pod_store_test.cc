@@ -266,11 +266,11 @@ TEST_F(PodStoreTest, MemoryComesBackAfterManyPodsCameAndWent) {
   io::Random random(3);
   uint64_t version = 0;
   const auto put = [&](int slot, int generation) {
-    const std::string owner = fmt::format("app-{}-{:x}", slot / 5, generation * 7919 + slot / 5);
+    const std::string hash = fmt::format("{:x}", generation * 31 + slot / 5);
+    const std::string owner = fmt::format("app-{}-{}", slot / 5, hash);
     const std::string name = fmt::format("{}-{:05x}", owner, slot);
     const std::string uid = fmt::format("{:08x}-0000-4000-8000-{:012x}", slot, generation);
     const std::string node = fmt::format("node-{}", slot % 300);
-    const std::string hash = fmt::format("{:x}", generation * 7919 + slot / 5);
     PodFacts f = facts(name, ++version, node);
     f.uid = uid;
     f.owner_kind = "ReplicaSet";
