@@ -28,13 +28,13 @@ void ConfigSource::load() {
   if (!text) {
     failures_.add();
     valid_.set(0);
-    text_.clear();
+    text_.reset();
     problems_.raise("config", text.error().message + kept);
     return;
   }
   if (*text == text_) return;
   text_ = *text;
-  auto config = profiles::load_config(text_, path_, profiles::all_plugins(), environment_);
+  auto config = profiles::load_config(*text_, path_, profiles::all_plugins(), environment_);
   if (!config) {
     failures_.add();
     valid_.set(0);

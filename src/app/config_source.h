@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "io/files.h"
@@ -36,7 +37,7 @@ class ConfigSource {
   io::Gauge& valid_;
   io::Gauge& loaded_at_;
   io::Counter& failures_;
-  std::string text_;
+  std::optional<std::string> text_;  // that was last looked at
   bool valid_once_ = false;
   std::unique_ptr<io::Files::Watch> watch_;
 };

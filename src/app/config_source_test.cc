@@ -52,6 +52,12 @@ TEST_F(ConfigSourceTest, LoadsAtTheStartAndWhenTheFileChanges) {
   EXPECT_TRUE(taken[1]->profiles.contains("b"));
 }
 
+TEST_F(ConfigSourceTest, AnEmptyFileIsReportedAtTheStart) {
+  write("");
+  source.start();
+  EXPECT_THAT(problem(), HasSubstr("maintenance.yaml:1:1: the file is empty"));
+}
+
 TEST_F(ConfigSourceTest, TakesNothingTwice) {
   write(kGood);
   source.start();

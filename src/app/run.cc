@@ -107,6 +107,7 @@ class Process {
     last_scrape_ = loop_.now();
     scraped_.open();
   }
+  void record_election(std::string message);
   Task<void> lead();
   Task<void> mark_synced();
   Task<void> until_lost();
@@ -152,7 +153,8 @@ class Process {
 bool Process::serve() {
   io::add_process_metrics(metrics_);
   web::show_problems(metrics_, problems_);
-  if (options_.leader_election) election_.report_to(metrics_);
+  election_.report_to(metrics_);
+  election_.on_event([this](std::string message) { record_election(std::move(message)); });
   auto probes = web::serve_probes(loop_, options_.health_address, probes_);
   auto metrics = web::serve_metrics(loop_, options_.metrics_address, metrics_, [this] { scraped(); });
   for (const auto* served : {&probes, &metrics}) {
@@ -163,6 +165,17 @@ bool Process::serve() {
   probe_server_ = std::move(*probes);
   metrics_server_ = std::move(*metrics);
   return true;
+}
+
+// As client-go records it, on the Lease.
+void Process::record_election(std::string message) {
+  kube::EventRecord event;
+  event.api = kube::EventRecord::Api::core_v1;
+  event.regarding = {"coordination.k8s.io/v1", "Lease", ns_, kLock, election_.uid(), ""};
+  event.reason = "LeaderElection";
+  event.note = std::move(message);
+  event.controller = identity_;
+  events_.record(std::move(event));
 }
 
 Task<void> Process::mark_synced() {
@@ -224,7 +237,8 @@ Task<void> Process::wind_down() {
   if (options_.leader_election) co_await election_.release();
   co_await events_.flush(kFlushEvents);
   // If somebody collects our metrics regularly, the last values are worth a little patience.
-  if (scrapes_ < 2 || loop_.now() - last_scrape_ > options_.metrics_timeout) co_return;
+  const bool collected = scrapes_ >= 2 && loop_.now() - last_scrape_ <= options_.metrics_timeout;
+  if (!collected || options_.metrics_timeout <= io::Duration{0}) co_return;
   scraped_.close();
   log_.info("waiting for a last scrape of the metrics", "at most", io::format_duration(options_.metrics_timeout));
   co_await io::with_timeout(loop_, options_.metrics_timeout, completed(wait_for(scraped_)));

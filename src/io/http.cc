@@ -178,6 +178,12 @@ Error error_at(const Target& target, std::string_view method, ErrorKind kind, st
   return {kind, fmt::format("{} {}://{}:{}: {}: {}", method, target.scheme, target.host, target.port, what, why)};
 }
 
+// What is left of a time-out differs from request to request by a hair; messages about the same trouble should not.
+std::string about(Duration d) {
+  return d < seconds{1} ? format_duration(std::chrono::ceil<milliseconds>(d))
+                        : format_duration(std::chrono::ceil<seconds>(d));
+}
+
 enum class Mode { whole, stream };
 
 // One request on its way, with what has come back so far.
@@ -517,12 +523,15 @@ Error Exchange::describe(CURLcode code) const {
     case CURLE_URL_MALFORMAT:
       return error(ErrorKind::invalid, "the request makes no sense", why);
     case CURLE_OPERATION_TIMEDOUT:
-      if (!sent_ && curl_message_[0] == '\0') why = "not connected within " + format_duration(request_.timeout);
-      if (!sent_) return error(ErrorKind::connect, "no connection", why);
-      if (headers_complete_ && mode_ == Mode::stream) {
-        return error(ErrorKind::timeout, "time-out", "nothing came for " + format_duration(request_.idle_timeout));
+      if (!sent_) {
+        // In our own words: curl's tell the milliseconds, and at which step it was.
+        why = "not connected within " + about(std::min(request_.connect_timeout, request_.timeout));
+        return error(ErrorKind::connect, "no connection", why);
       }
-      return error(ErrorKind::timeout, "time-out", "no complete answer within " + format_duration(request_.timeout));
+      if (headers_complete_ && mode_ == Mode::stream) {
+        return error(ErrorKind::timeout, "time-out", "nothing came for " + about(request_.idle_timeout));
+      }
+      return error(ErrorKind::timeout, "time-out", "no complete answer within " + about(request_.timeout));
     default:
       break;
   }
@@ -567,10 +576,9 @@ Task<Result<HttpResponse>> send_request(std::shared_ptr<Shared> shared, HttpRequ
   const Steady deadline = deadline_of(*shared, request);
   const auto permit = co_await acquire_until(*shared, deadline);
   if (!permit) {
-    co_return tl::make_unexpected(
-        error_at(*target, request.method, ErrorKind::connect, "not sent",
-                 fmt::format("{} requests were in flight for {}", shared->options.max_in_flight,
-                             format_duration(request.timeout))));
+    co_return tl::make_unexpected(error_at(
+        *target, request.method, ErrorKind::connect, "not sent",
+        fmt::format("{} requests were in flight for {}", shared->options.max_in_flight, about(request.timeout))));
   }
   Exchange exchange(shared, std::move(request), std::move(*target), Mode::whole);
   if (auto ok = exchange.prepare(); !ok) co_return tl::make_unexpected(std::move(ok.error()));

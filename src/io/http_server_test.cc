@@ -55,7 +55,7 @@ class HttpServerTest : public testing::Test {
       ::close(fd);
       done = true;
     });
-    spin_until([&] { return done.load(); });
+    run_until_outside(loop_, [&] { return done.load(); });
     talk.join();
     return out;
   }
@@ -68,15 +68,6 @@ class HttpServerTest : public testing::Test {
     if (::connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof address) != 0) std::abort();
     return fd;
   }
-  // For what happens outside of our loop: looks every millisecond.
-  void spin_until(const std::function<bool()>& done) {
-    Alarm pause(loop_, [] {});
-    loop_.run_until([&] {
-      if (!pause.pending()) pause.set(loop_.now() + milliseconds{1});
-      return done();
-    });
-  }
-
   RealLoop loop_;
   std::unique_ptr<HttpServer> server_;
   std::unique_ptr<HttpClient> client_;

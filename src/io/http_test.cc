@@ -351,11 +351,7 @@ TEST_F(HttpClientTest, ADestroyedStreamClosesItsConnection) {
   auto stream = open(get(peer.url()));
   ASSERT_TRUE(stream);
   stream->reset();
-  Alarm pause(loop_, [] {});
-  loop_.run_until([&] {
-    if (!pause.pending()) pause.set(loop_.now() + milliseconds{1});
-    return closed.load();
-  });
+  run_until_outside(loop_, [&] { return closed.load(); });
 }
 
 TEST_F(HttpClientTest, AnExplicitProxyIsUsed) {

@@ -81,7 +81,7 @@ TEST_F(ProcessTest, TimeOutKillsTheWholeGroup) {
   std::string pid;
   std::ifstream(folder / "pid") >> pid;
   ASSERT_FALSE(pid.empty());
-  loop_.run_until([&] { return !alive(pid); });
+  run_until_outside(loop_, [&] { return !alive(pid); });
 }
 
 TEST_F(ProcessTest, DestroyingTheTaskKills) {
@@ -90,21 +90,14 @@ TEST_F(ProcessTest, DestroyingTheTaskKills) {
     Scope scope(loop_);
     std::optional<Result<ProcessResult>> out;
     scope.spawn(store_result(run_process(loop_, shell("echo $$ > " + (folder / "pid") + "; exec sleep 1000")), &out));
-    // The shell writes from outside of our loop, so look again and again.
-    while (!std::filesystem::exists(folder / "pid") || std::filesystem::file_size(folder / "pid") == 0) {
-      Alarm wake(loop_, [] {});
-      wake.set(loop_.now() + milliseconds{5});
-      loop_.run_until([&] { return !wake.pending(); });
-    }
+    run_until_outside(loop_, [&] {
+      return std::filesystem::exists(folder / "pid") && std::filesystem::file_size(folder / "pid") > 0;
+    });
   }
   std::string pid;
   std::ifstream(folder / "pid") >> pid;
   // Reaped too: the entry is gone.
-  Alarm wake(loop_, [] {});
-  while (std::filesystem::exists("/proc/" + pid)) {
-    wake.set(loop_.now() + milliseconds{5});
-    loop_.run_until([&] { return !wake.pending(); });
-  }
+  run_until_outside(loop_, [&] { return !std::filesystem::exists("/proc/" + pid); });
 }
 
 TEST_F(ProcessTest, AGrandchildThatKeepsThePipeDoesNotHoldUs) {

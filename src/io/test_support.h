@@ -42,6 +42,15 @@ T run_task(RealLoop& loop, Task<T> task) {
   return std::move(*out);
 }
 
+// For what happens outside of the loop: looks every few milliseconds.
+inline void run_until_outside(RealLoop& loop, const std::function<bool()>& done) {
+  Alarm look(loop, [] {});
+  loop.run_until([&] {
+    if (!look.pending()) look.set(loop.now() + milliseconds{2});
+    return done();
+  });
+}
+
 class TemporaryFolder {
  public:
   TemporaryFolder() {

@@ -286,6 +286,16 @@ TEST_F(ReflectorTest, ATokenThatExpiresAgainMakesItAListInOnePiece) {
   EXPECT_THAT(names(), ElementsAre("a", "b"));
 }
 
+TEST_F(ReflectorTest, ListsThatExpireForEverAreNotRepeatedWithoutPause) {
+  transport.on_send([](Request) -> io::Task<io::Result<Response>> {
+    co_return Response{410, status(410, "Expired", "too old"), {}};
+  });
+  start();
+  time.run_for(io::minutes{5});
+  EXPECT_LT(lists().size(), 40u);
+  EXPECT_THAT(problems.open().at("watch nodes"), HasSubstr("forgets its lists"));
+}
+
 TEST_F(ReflectorTest, ASilentWatchIsOpenedAgain) {
   start_watching();
   time.run_for(io::seconds{60});

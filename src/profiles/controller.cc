@@ -13,6 +13,19 @@ using io::Task;
 
 namespace {
 constexpr io::Duration kSettleRetry = io::seconds{1};
+constexpr std::string_view kWriteProblem = "write nodes";
+
+// Nothing but our own touch has changed: there is nothing new to decide.
+bool only_touched(const kube::Node& before, const kube::Node& after) {
+  const std::string* const touched = after.annotation(kTouchAnnotation);
+  const std::string* const known = before.annotation(kTouchAnnotation);
+  if (!touched || (known && *known == *touched)) return false;
+  const auto without_touch = [](kube::Node node) {
+    std::erase_if(node.annotations, [](const auto& item) { return item.first.view() == kTouchAnnotation; });
+    return node;
+  };
+  return before.uid == after.uid && without_touch(before).same_facts(without_touch(after));
+}
 }  // namespace
 
 struct Controller::Meters {
@@ -77,6 +90,7 @@ void Controller::set_config(std::shared_ptr<const Config> config) {
 }
 
 void Controller::node_changed(const kube::Node* before, const kube::Node* after) {
+  if (before && after && only_touched(*before, *after)) return;
   const std::string& name = after ? after->name : before->name;
   // A late write cannot reach a node that is gone, nor one made anew under its name: it names another version.
   if (before && (!after || after->uid != before->uid)) p_.ledger.finish(before->uid);
@@ -175,6 +189,7 @@ void Controller::decide_one(const std::string& key) {
 
   if (!decision.patch) {
     p_.problems.clear("write node/" + key);
+    if (unwritable_.erase(key) > 0 && unwritable_.empty()) p_.problems.clear(kWriteProblem);
     if (decision.gone) queue_.forget(key);
     queue_.done(key);
     return;
@@ -266,7 +281,12 @@ Task<void> Controller::carry_out(std::string key, Decision decision) {
   // Behind a proxy even a 503 may come from a server that has passed the write on.
   if (answer || answer.error().ambiguous() || answer.error().code >= 500) {
     meters_->writes("unknown").add();
-    while (!co_await settle(key, decision.uid, decision.version)) co_await io::sleep_for(p_.loop, kSettleRetry);
+    if (decision.admission) {
+      while (!co_await settle(key, decision.uid, decision.version)) co_await io::sleep_for(p_.loop, kSettleRetry);
+    } else {
+      // It holds no place: should it still come, one of it and the next write conflicts.
+      co_await read_again(key, decision.version);
+    }
     const kube::Node* now = p_.nodes.find(key);
     const std::string* data = now && now->uid == decision.uid ? now->annotation(kDataAnnotation) : nullptr;
     if (data && *data == decision.data) {
@@ -274,7 +294,11 @@ Task<void> Controller::carry_out(std::string key, Decision decision) {
       co_return;
     }
     release(key, decision.uid);
-    queue_.wake(key);
+    if (answer) {
+      queue_.wake_after_failure(key);
+    } else {
+      failed(key, answer.error());
+    }
     co_return;
   }
   const kube::ApiError& error = answer.error();
@@ -320,6 +344,8 @@ bool Controller::enter_world(const std::string& body) {
 
 void Controller::succeeded(const std::string& key, const Decision& decision) {
   p_.problems.clear("write node/" + key);
+  p_.problems.clear(kWriteProblem);
+  unwritable_.clear();
   queue_.succeeded(key);
   release(key, decision.uid);
   queue_.wake(key);
@@ -334,9 +360,15 @@ void Controller::succeeded(const std::string& key, const Decision& decision) {
 }
 
 void Controller::failed(const std::string& key, const kube::ApiError& error) {
-  p_.problems.raise(
-      "write node/" + key,
-      fmt::format("node {} cannot be written: {}; it is tried again, less and less often", key, error.message));
+  // Missing rights and a server in trouble concern all nodes alike: the first that meets them tells, for all.
+  const bool for_all =
+      error.network || error.forbidden() || error.code == 429 || (error.code > 500 && error.code < 600);
+  const std::string problem = for_all ? std::string(kWriteProblem) : "write node/" + key;
+  if (!for_all || unwritable_.empty()) {
+    p_.problems.raise(problem, fmt::format("node {} cannot be written: {}; {} tried again, less and less often", key,
+                                           error.message, for_all ? "it and others are" : "it is"));
+  }
+  if (for_all) unwritable_.insert(key);
   held_.insert(key);
   queue_.wake_after_failure(key);
 }

@@ -95,8 +95,9 @@ class Controller {
   io::Semaphore slots_;
   io::Gate configured_;
   bool stopping_ = false;
-  std::set<std::string, std::less<>> held_;  // failing; they come back by themselves
-  std::set<std::string> settling_;           // by UID: admissions of a predecessor
+  std::set<std::string, std::less<>> unwritable_;  // for a reason that concerns all nodes; told as one problem
+  std::set<std::string, std::less<>> held_;        // failing; they come back by themselves
+  std::set<std::string> settling_;                 // by UID: admissions of a predecessor
   // For budgets that forget old maintenances: when the next one is forgotten.
   std::map<BudgetKey, std::unique_ptr<io::Alarm>> alarms_;
   std::unique_ptr<Meters> meters_;

@@ -255,7 +255,7 @@ TEST_F(ControllerTest, WithoutTheRightToWriteItBacksOffWithOneProblem) {
     return FakeApi::Treatment{.refuse = FakeApi::refusal(403, "Forbidden", "nodes is forbidden")};
   });
   time.run_for(minutes{10});
-  EXPECT_TRUE(has_problem(replica, "write node/n000"));
+  EXPECT_TRUE(has_problem(replica, "write nodes"));
   const double refused = replica.metrics.counter("careen_node_writes_total", "", {{"outcome", "refused"}}).value();
   EXPECT_GE(refused, 10);
   EXPECT_LE(refused, 20);  // half a second, doubled up to a minute
@@ -269,7 +269,7 @@ TEST_F(ControllerTest, AProblemOfANodeThatIsGoneIsGoneToo) {
   Replica replica(time, api, "a", round(1));
   treat_patches([&](const Request&) { return FakeApi::Treatment{.refuse = FakeApi::refusal(403, "Forbidden", "no")}; });
   time.run_for(seconds{10});
-  EXPECT_TRUE(has_problem(replica, "write node/n000"));
+  EXPECT_TRUE(has_problem(replica, "write nodes"));
   api.erase(path("n000"));
   time.run_for(seconds{10});
   EXPECT_THAT(replica.problems.open(), IsEmpty());
@@ -287,6 +287,26 @@ TEST_F(ControllerTest, AConflictWithoutAChangeBacksOff) {
   time.run_for(minutes{10});
   EXPECT_LT(asked, 20);
   EXPECT_TRUE(has_problem(replica, "write node/n000"));
+}
+
+// Neither by its own touch nor otherwise is a node that cannot be written tried again at once.
+TEST_F(ControllerTest, AServerThatFailsForOneNodeIsAskedLessAndLess) {
+  add_nodes(4);
+  Replica replica(time, api, "a", round(1));
+  int asked = 0;
+  treat_patches([&](const Request& request) {
+    FakeApi::Treatment treatment = slow();
+    if (admits(request) && request.path.starts_with(path("n001"))) {
+      ++asked;
+      treatment.refuse = FakeApi::refusal(500, "InternalError", "webhook failed");
+    }
+    return treatment;
+  });
+  time.run_for(minutes{10});
+  EXPECT_EQ(done.size(), 3u);  // it does not keep the place to itself
+  EXPECT_GE(asked, 5);
+  EXPECT_LT(asked, 20);
+  EXPECT_TRUE(has_problem(replica, "write node/n001"));
 }
 
 TEST_F(ControllerTest, AStaleWatchNeverLeadsBeyondTheLimit) {

@@ -162,7 +162,7 @@ TEST_F(FailoverTest, AnAdmissionOfANodeThatIsGoneIsFreed) {
 TEST_F(FailoverTest, TheLimitHoldsWhateverHappens) {
   constexpr size_t kMax = 3;
   size_t highest = 0;
-  for (uint64_t seed = 1; seed <= 150; ++seed) {
+  for (uint64_t seed = 1; seed <= 60; ++seed) {
     SCOPED_TRACE(seed);
     begin(15);
     io::Random random(seed);

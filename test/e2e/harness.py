@@ -12,7 +12,7 @@ from api import side_by_side, write_kubeconfig
 from audit import Audit
 from careen import Careen, poll
 from cluster import Cluster
-from node_watch import DATA, PROFILE, STATE, NodeWatch, annotations, labels
+from node_watch import DATA, PROFILE, NodeWatch, annotations, labels
 
 NODES = 50
 LIMIT = 3

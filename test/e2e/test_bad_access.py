@@ -144,7 +144,7 @@ class WrongAuthority(_Case):
 class ExpiredToken(_Case):
     """A token that the server no longer takes; the file is then rotated."""
 
-    problems = [("nodes", "credentials|Unauthorized", "nodes"), ("election", "lease.*Unauthorized", "leases")]
+    problems = [("nodes", "watch nodes.*credentials", "nodes"), ("election", "lease.*Unauthorized", "leases")]
 
     def prepare(self):
         self.token = self.test.service_account(self.name)
