@@ -16,7 +16,6 @@ struct Posted final : Runnable {
 
 void Timer::set(Steady when) {
   cancel();
-  unlink();
   when_ = when;
   sequence_ = loop_.next_sequence_++;
   armed_ = true;
@@ -24,6 +23,7 @@ void Timer::set(Steady when) {
 }
 
 void Timer::cancel() {
+  unlink();  // it may be due already and wait for its turn
   if (!armed_) return;
   loop_.timers_.erase(this);
   armed_ = false;

@@ -43,6 +43,19 @@ TEST_F(SyncTest, EqualDeadlinesKeepTheirOrder) {
   EXPECT_EQ(out, (std::vector<std::string>{"a", "b", "c"}));
 }
 
+// Also when it is due already and only waits for its turn.
+TEST_F(SyncTest, ACancelledAlarmDoesNotRing) {
+  int rung = 0;
+  Alarm first(*loop, [&] { ++rung; });
+  Alarm second(*loop, [&] { rung += 10; });
+  Alarm killer(*loop, [&] { second.cancel(); });
+  killer.set(loop->now() + seconds{1});
+  first.set(loop->now() + seconds{1});
+  second.set(loop->now() + seconds{1});
+  time.run_for(seconds{2});
+  EXPECT_EQ(rung, 1);
+}
+
 struct Flag {
   bool& destroyed;
   ~Flag() { destroyed = true; }

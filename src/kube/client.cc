@@ -5,6 +5,7 @@
 #include <map>
 
 #include "kube/json.h"
+#include "kube/url.h"
 
 namespace careen::kube {
 
@@ -23,25 +24,6 @@ constexpr io::Duration kFirstPause = io::milliseconds{250};
 constexpr io::Duration kLongestPause = io::seconds{10};
 // A server that asks for more gets asked again after this.
 constexpr io::Duration kLongestAskedPause = io::seconds{60};
-
-bool is_unreserved(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '.' ||
-         c == '_' || c == '~';
-}
-
-void append_encoded(std::string& out, std::string_view text) {
-  constexpr std::string_view digits = "0123456789ABCDEF";
-  for (const char c : text) {
-    if (is_unreserved(c)) {
-      out += c;
-    } else {
-      const auto byte = static_cast<unsigned char>(c);
-      out += '%';
-      out += digits[byte >> 4];
-      out += digits[byte & 15];
-    }
-  }
-}
 
 void append_query(std::string& path, std::string_view query) {
   if (query.empty()) return;

@@ -19,7 +19,7 @@ constexpr size_t kLongestNote = 1024;
 constexpr size_t kLongestWord = 128;  // action, reason, reportingInstance
 constexpr size_t kLongestName = 236;  // leaves room for a dot and 16 digits in 253
 constexpr size_t kLongestQueue = 4000;
-constexpr size_t kRemembered = 4096;
+constexpr size_t kRemembered = 1024;
 constexpr int kInFlight = 16;
 constexpr double kPerSecond = 500, kBurst = 1000;
 constexpr io::Duration kWindow = io::minutes{6};

@@ -103,7 +103,7 @@ class FakeApi::Connection final : public Transport {
   io::Task<io::Result<Response>> send(Request request) override {
     const io::Duration timeout = request.timeout;
     auto call = std::make_shared<Call>();
-    if (const auto treat = api_.treat) call->treatment = treat(request);
+    if (const auto chosen = api_.treat) call->treatment = chosen(request);
     call->request = std::move(request);
     io::OneShot<io::Result<Response>> reply(loop_);
     // The call outlives this frame; it must not find the reply after the frame has gone.

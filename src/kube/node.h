@@ -28,8 +28,8 @@ struct Taint {
 struct Node {
   std::string name;
   std::string uid;
-  uint64_t version = 0;                                  // resourceVersion
-  std::vector<std::pair<Atom, Atom>> labels;             // sorted by key
+  uint64_t version = 0;                                   // resourceVersion
+  std::vector<std::pair<Atom, Atom>> labels;              // sorted by key
   std::vector<std::pair<Atom, std::string>> annotations;  // sorted by key
   std::vector<std::string> finalizers;
   std::vector<Taint> taints;

@@ -4,6 +4,8 @@
 #include <array>
 #include <cstdlib>
 
+#include "kube/url.h"
+
 namespace careen::kube {
 
 namespace {
@@ -29,15 +31,7 @@ void add_parameter(std::string& query, std::string_view key, std::string_view va
   if (!query.empty()) query += '&';
   query += key;
   query += '=';
-  for (const char c : value) {
-    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-                       std::string_view("-._~").find(c) != std::string_view::npos;
-    if (plain) {
-      query += c;
-    } else {
-      query += fmt::format("%{:02X}", static_cast<unsigned char>(c));
-    }
-  }
+  append_encoded(query, value);
 }
 
 io::Task<void> sleep_task(io::Loop* loop, io::Steady until) { co_await io::sleep_until(*loop, until); }
