@@ -44,7 +44,7 @@ format: deps ## format all C++ sources
 
 tidy: deps ## clang-tidy over all sources
 	@tools/step "configure (dev)" cmake --preset dev
-	git ls-files 'src/*.cc' | grep -v _test.cc | xargs -P $(JOBS) -n 4 clang-tidy-19 -p build/dev --quiet --warnings-as-errors='*'
+	git ls-files 'src/*.cc' | grep -v _test.cc | xargs -P $(JOBS) -n 4 clang-tidy-19 -p build/dev --quiet
 
 testcluster: deps ## build the real control plane the tests run on (once, about ten minutes)
 	@tools/testcluster/testcluster build

@@ -99,9 +99,8 @@ std::optional<Wall> parse_rfc3339(std::string_view text) {
   const std::chrono::year_month_day date{std::chrono::year{year}, std::chrono::month(static_cast<unsigned>(month)),
                                          std::chrono::day(static_cast<unsigned>(day))};
   if (!text.empty() || !date.ok() || hour > 23 || minute > 59 || second > 59) return std::nullopt;
-  const int64_t whole =
-      std::chrono::sys_days{date}.time_since_epoch().count() * 86400LL + hour * 3600 + minute * 60 + second -
-      offset * 60LL;
+  const int64_t whole = std::chrono::sys_days{date}.time_since_epoch().count() * 86400LL + hour * 3600 + minute * 60 +
+                        second - offset * 60LL;
   constexpr int64_t kLimit = std::numeric_limits<int64_t>::max() / 1'000'000'000 - 1;
   if (whole < -kLimit) return Wall::min();
   if (whole > kLimit) return Wall::max();
