@@ -518,7 +518,10 @@ Error Exchange::describe(CURLcode code) const {
       return error(ErrorKind::tls, "TLS failed", why);
     case CURLE_SSL_CONNECT_ERROR:
       // curl's words for a connection that broke during the handshake, which says nothing about certificates.
-      if (why.starts_with("OpenSSL SSL_connect:")) return error(ErrorKind::connect, "no connection", why);
+      if (why.starts_with("OpenSSL SSL_connect:") || why.starts_with("Recv failure:") ||
+          why.starts_with("Send failure:")) {
+        return error(ErrorKind::connect, "no connection", why);
+      }
       return error(ErrorKind::tls, "TLS failed", why);
     case CURLE_URL_MALFORMAT:
       return error(ErrorKind::invalid, "the request makes no sense", why);

@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cstdio>
 #include <cstdlib>
+#include <utility>
 
 #include "kube/json.h"
 #include "kube/stream.h"
@@ -463,6 +464,9 @@ std::string Election::stamp() {
 }
 
 void Election::complain(const ApiError& error) {
+  // Told anew only when the trouble is of another kind: one server that does not answer does so in many words.
+  const int kind = !error.network ? error.code : *error.network == io::ErrorKind::tls ? -2 : -1;
+  if (std::exchange(complained_, kind) == kind && problems_.open().contains(options_.problem)) return;
   problems_.raise(options_.problem, fmt::format("the lease {}/{} cannot be used: {}; trying again", options_.ns,
                                                 options_.name, error.message));
 }

@@ -116,6 +116,7 @@ class Election {
   std::function<void(std::string)> on_event_;
 
   State state_ = State::standby;
+  std::optional<int> complained_;  // of which kind of error
   io::Gate leading_gate_;
   io::Gate ended_;
   io::Signal changed_;            // the watch has shown something, or has ended
