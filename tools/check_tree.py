@@ -9,7 +9,7 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 # From the bottom to the top; a folder may include its own and those before it.
-LAYERS = [["io"], ["kube"], ["budget"], ["profiles"], ["web"], ["app"]]
+LAYERS = [["io"], ["kube"], ["sim"], ["budget"], ["profiles"], ["web"], ["app"]]
 
 # Outside src/io: pattern, what it is, what to use instead.
 SEAM = [
@@ -42,13 +42,15 @@ def breaches():
         if own is None:
             yield f"{name}: folder {folder} has no place in the layers; add it to tools/check_tree.py"
             continue
-        test = path.name.endswith("_test.cc")
+        test = path.name.endswith("_test.cc") or path.name.startswith("test_")
         for number, line in enumerate(path.read_text().splitlines(), 1):
             included = re.match(r'#include "([a-z]+)/', line)
             if included:
                 other = rank(included.group(1))
                 if other is not None and other > own:
                     yield f"{name}:{number}: {folder} may not include {included.group(1)}, which lies above it"
+                if included.group(1) == "sim" and folder not in ("sim", "app") and not test:
+                    yield f"{name}:{number}: the model cluster is for tests and for src/app"
             if folder == "io":
                 continue
             code = line.split("//")[0]

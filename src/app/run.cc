@@ -6,19 +6,13 @@
 #include <cstdlib>
 
 #include "app/commands.h"
-#include "app/config_source.h"
 #include "app/environment.h"
-#include "budget/ledger.h"
+#include "app/replica.h"
 #include "io/files.h"
 #include "io/process.h"
 #include "io/real_loop.h"
 #include "kube/credentials.h"
-#include "kube/election.h"
-#include "kube/events.h"
 #include "kube/http_transport.h"
-#include "kube/pod_store.h"
-#include "kube/reflector.h"
-#include "profiles/controller.h"
 #include "web/probes.h"
 #include "web/server.h"
 
@@ -27,10 +21,6 @@ namespace careen::app {
 using io::Task;
 
 namespace {
-
-constexpr const char* kLock = "maintenance-controller-leader-election.cloud.sap";
-constexpr io::Duration kFinishWrites = io::seconds{15};
-constexpr io::Duration kFlushEvents = io::seconds{3};
 
 Task<void> wait_for(io::Gate& gate) { co_await gate.wait(); }
 Task<bool> completed(Task<void> task) {
@@ -45,118 +35,69 @@ std::string host_name() {
   return name;
 }
 
-kube::ReflectorOptions reflector_options(const kube::Resource& resource) {
-  kube::ReflectorOptions options;
-  options.resource = resource;
-  return options;
-}
-
-// A careen process on a real cluster: everything it owns, in the order in which it is made.
+// A careen process on a real cluster: a replica, its way to the API server, and the ports it serves.
 class Process {
  public:
   Process(const RunOptions& options, io::RealLoop& loop, io::Files& files, kube::Cluster cluster, const io::Log& log)
       : options_(options),
         loop_(loop),
         log_(log.named("setup")),
-        problems_(log.named("problems")),
-        identity_(fmt::format("{}_{}", host_name(), random_.uuid())),
-        ns_(options.leader_election_namespace.empty() ? cluster.ns : options.leader_election_namespace),
+        replica_options_{
+            .config = options.config,
+            .host = host_name(),
+            .ns = options.leader_election_namespace.empty() ? cluster.ns : options.leader_election_namespace,
+            .leader_election = options.leader_election,
+            .cache_pods = options.cache_pods},
         authenticator_(kube::make_authenticator(loop, files, std::move(cluster), log.named("credentials"))),
         transport_(kube::make_http_transport(loop, authenticator_)),
         lease_transport_(kube::make_http_transport(loop, authenticator_)),
-        client_(loop, *transport_, metrics_, random_),
-        event_client_(loop, *transport_, metrics_, random_),
-        lease_client_(loop, *lease_transport_, metrics_, random_),
-        node_sink_(kube::make_sink(nodes_, atoms_)),
-        pod_sink_(kube::make_sink(pods_)),
-        node_reflector_(loop, event_client_, metrics_, problems_, random_, *node_sink_,
-                        reflector_options(kube::resources::nodes), log.named("nodes")),
-        pod_reflector_(loop, event_client_, metrics_, problems_, random_, *pod_sink_,
-                       reflector_options(kube::resources::pods), log.named("pods")),
-        election_(loop, lease_client_, random_, problems_, log.named("election"),
-                  {.ns = ns_, .name = kLock, .identity = identity_}),
-        ledger_(loop, client_, problems_, log.named("ledger"), metrics_, ledger_options()),
-        events_(loop, event_client_, metrics_, problems_, host_name()),
-        controller_({loop, client_, atoms_, nodes_, ledger_, events_, metrics_, problems_,
-                     log.named("controllers.maintenance")},
-                    {}),
-        config_(loop, files, options.config, read_environment, metrics_, problems_, log.named("config"),
-                [this](std::shared_ptr<const profiles::Config> config) {
-                  controller_.set_config(std::move(config));
-                  probes_.set_ready("config");
-                }),
-        probes_(problems_, {"config", "caches"}),
-        stop_(loop),
-        scraped_(loop),
-        scope_(loop),
-        leading_(loop) {}
+        replica_({loop, files, random_, *transport_, *lease_transport_, read_environment, log}, replica_options_),
+        probes_(replica_.problems(), {"config", "caches"}),
+        scraped_(loop) {
+    replica_.on_config = [this] { probes_.set_ready("config"); };
+    replica_.on_synced = [this] {
+      // The pages of the first list are garbage by now: give their memory back.
+      ::malloc_trim(0);
+      probes_.set_ready("caches");
+    };
+  }
 
   // Opens the ports; false, with the reason logged, when one cannot be had.
   bool serve();
   // The exit code.
   Task<int> main();
-  void stop() { stop_.open(); }
+  void stop() { replica_.stop(); }
 
  private:
-  std::optional<budget::LedgerOptions> ledger_options() const {
-    if (!options_.leader_election) return std::nullopt;
-    return budget::LedgerOptions{.ns = ns_, .identity = identity_};
-  }
   void scraped() {
     ++scrapes_;
     last_scrape_ = loop_.now();
     scraped_.open();
   }
-  void record_election(std::string message);
-  Task<void> lead();
-  Task<void> mark_synced();
-  Task<void> until_lost();
-  Task<void> wind_down();
+  Task<void> await_last_scrape();
 
   const RunOptions& options_;
   io::RealLoop& loop_;
   io::Log log_;
-  io::Problems problems_;
   io::Random random_;
-  io::Metrics metrics_;
-  std::string identity_;
-  std::string ns_;
+  ReplicaOptions replica_options_;
   std::shared_ptr<kube::Authenticator> authenticator_;
   std::unique_ptr<kube::Transport> transport_;
   std::unique_ptr<kube::Transport> lease_transport_;
-  kube::Client client_;        // writes only while we lead
-  kube::Client event_client_;  // reads, and events, which harm nobody when late
-  kube::Client lease_client_;
-  kube::AtomPool atoms_;
-  kube::Store<kube::Node> nodes_;
-  kube::PodStore pods_{atoms_};
-  std::unique_ptr<kube::Sink> node_sink_;
-  std::unique_ptr<kube::Sink> pod_sink_;
-  kube::Reflector node_reflector_;
-  kube::Reflector pod_reflector_;
-  kube::Election election_;
-  budget::Ledger ledger_;
-  kube::EventRecorder events_;
-  profiles::Controller controller_;
-  ConfigSource config_;
+  Replica replica_;
   web::Probes probes_;
   std::unique_ptr<io::HttpServer> probe_server_;
   std::unique_ptr<io::HttpServer> metrics_server_;
-  io::Gate stop_;
   io::Gate scraped_;
   int scrapes_ = 0;
   io::Steady last_scrape_{};
-  io::Scope scope_;
-  io::Scope leading_;
 };
 
 bool Process::serve() {
-  io::add_process_metrics(metrics_);
-  web::show_problems(metrics_, problems_);
-  election_.report_to(metrics_);
-  election_.on_event([this](std::string message) { record_election(std::move(message)); });
+  io::add_process_metrics(replica_.metrics());
+  web::show_problems(replica_.metrics(), replica_.problems());
   auto probes = web::serve_probes(loop_, options_.health_address, probes_);
-  auto metrics = web::serve_metrics(loop_, options_.metrics_address, metrics_, [this] { scraped(); });
+  auto metrics = web::serve_metrics(loop_, options_.metrics_address, replica_.metrics(), [this] { scraped(); });
   for (const auto* served : {&probes, &metrics}) {
     if (*served) continue;
     log_.error(served->error().message);
@@ -167,76 +108,14 @@ bool Process::serve() {
   return true;
 }
 
-// As client-go records it, on the Lease.
-void Process::record_election(std::string message) {
-  kube::EventRecord event;
-  event.api = kube::EventRecord::Api::core_v1;
-  event.regarding = {"coordination.k8s.io/v1", "Lease", ns_, kLock, election_.uid(), ""};
-  event.reason = "LeaderElection";
-  event.note = std::move(message);
-  event.controller = identity_;
-  events_.record(std::move(event));
-}
-
-Task<void> Process::mark_synced() {
-  co_await node_reflector_.synced_gate().wait();
-  if (options_.cache_pods) co_await pod_reflector_.synced_gate().wait();
-  // The pages of the first list are garbage by now: give their memory back.
-  ::malloc_trim(0);
-  probes_.set_ready("caches");
-  log_.info("nodes are known", "count", nodes_.size());
-}
-
-// Decides and writes, under the lock if there is one.
-Task<void> Process::lead() {
-  if (options_.leader_election) {
-    co_await election_.leading_gate().wait();
-    log_.info("this replica leads", "lock", fmt::format("{}/{}", ns_, kLock), "identity", identity_);
-    // First the ledger, then the nodes: what a predecessor admitted is either in one or in the other.
-    co_await ledger_.take_over();
-    co_await node_reflector_.refresh();
-    leading_.spawn(ledger_.run());
-  } else {
-    log_.warn(
-        "leader election is off: limits hold within this process; a second one would not know of its admissions, "
-        "nor would this one after a crash in the middle of a write");
-    co_await node_reflector_.synced_gate().wait();
-  }
-  co_await controller_.run();
-}
-
-// Returns when this process must not go on.
-Task<void> Process::until_lost() {
-  if (!options_.leader_election) {
-    co_await ledger_.fenced_gate().wait();
-    co_return;
-  }
-  co_await io::race(loop_, election_.run(), wait_for(ledger_.fenced_gate()));
-}
-
 Task<int> Process::main() {
-  scope_.spawn(node_reflector_.run());
-  if (options_.cache_pods) scope_.spawn(pod_reflector_.run());
-  scope_.spawn(events_.run());
-  scope_.spawn(mark_synced());
-  config_.start();
-  leading_.spawn(lead());
-  const int ended = co_await io::race(loop_, wait_for(stop_), until_lost());
-  if (ended == 1) {
-    log_.error("leadership is lost; this process ends so that it starts afresh as a follower");
-    co_return 1;
-  }
-  log_.info("stopping");
-  co_await wind_down();
-  co_return 0;
+  const int code = co_await replica_.main();
+  if (code == 0) co_await await_last_scrape();
+  co_return code;
 }
 
-Task<void> Process::wind_down() {
-  co_await io::with_timeout(loop_, kFinishWrites, completed(controller_.stop()));
-  leading_.cancel();
-  if (options_.leader_election) co_await election_.release();
-  co_await events_.flush(kFlushEvents);
-  // If somebody collects our metrics regularly, the last values are worth a little patience.
+// If somebody collects our metrics regularly, the last values are worth a little patience.
+Task<void> Process::await_last_scrape() {
   const bool collected = scrapes_ >= 2 && loop_.now() - last_scrape_ <= options_.metrics_timeout;
   if (!collected || options_.metrics_timeout <= io::Duration{0}) co_return;
   scraped_.close();

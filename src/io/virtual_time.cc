@@ -11,6 +11,8 @@ class VirtualTime::VirtualLoop final : public Loop {
   Steady now() const override { return time_.now(); }
   Wall wall_now() const override { return time_.wall_now() + skew_; }
 
+  bool suspended = false;
+
  private:
   VirtualTime& time_;
   Duration skew_;
@@ -29,7 +31,8 @@ bool VirtualTime::step() {
   if (loops_.empty()) return false;
   const size_t first = loops_.size() == 1 ? 0 : order_() % loops_.size();
   for (size_t i = 0; i < loops_.size(); ++i) {
-    if (loops_[(first + i) % loops_.size()]->run_one()) return true;
+    VirtualLoop& loop = *loops_[(first + i) % loops_.size()];
+    if (!loop.suspended && loop.run_one()) return true;
   }
   return false;
 }
@@ -37,7 +40,7 @@ bool VirtualTime::step() {
 std::optional<Steady> VirtualTime::next_timer() const {
   std::optional<Steady> next;
   for (const auto* loop : loops_) {
-    const auto due = loop->next_timer();
+    const auto due = loop->suspended ? std::nullopt : loop->next_timer();
     if (due && (!next || *due < *next)) next = due;
   }
   return next;
@@ -45,7 +48,18 @@ std::optional<Steady> VirtualTime::next_timer() const {
 
 void VirtualTime::advance(Steady to) {
   now_ = std::max(now_, to);
-  for (auto* loop : loops_) loop->collect_due();
+  for (auto* loop : loops_) {
+    if (!loop->suspended) loop->collect_due();
+  }
+}
+
+VirtualTime::VirtualLoop& VirtualTime::own(Loop& loop) { return static_cast<VirtualLoop&>(loop); }
+
+void VirtualTime::suspend(Loop& loop) { own(loop).suspended = true; }
+
+void VirtualTime::resume(Loop& loop) {
+  own(loop).suspended = false;
+  loop.collect_due();
 }
 
 void VirtualTime::settle() {

@@ -28,11 +28,15 @@ class VirtualTime {
   void run_for(Duration span);
   // Runs until `done` holds (checked after every step) or the span has passed; tells whether it holds.
   bool run_until(const std::function<bool()>& done, Duration span);
+  // A suspended loop stands still while time goes on, as a process does that is stopped or whose machine is paused.
+  void suspend(Loop& loop);
+  void resume(Loop& loop);
   // Runs what is ready now, without moving the clock.
   void settle();
 
  private:
   class VirtualLoop;
+  VirtualLoop& own(Loop& loop);
   bool step();
   std::optional<Steady> next_timer() const;
   void advance(Steady to);

@@ -1,0 +1,37 @@
+#include "app/model_process.h"
+
+namespace careen::app {
+
+ModelProcess::ModelProcess(io::VirtualTime& time, sim::Cluster& cluster, std::string config,
+                           ModelProcessOptions options)
+    : time_(time),
+      name_(options.name),
+      loop_(time.make_loop(options.skew)),
+      files_(*loop_),
+      random_(options.seed),
+      transport_(cluster.network.connect(*loop_, name_)),
+      lease_transport_(cluster.network.connect(*loop_, name_ + "/lease")),
+      scope_(*loop_) {
+  files_.write(kConfig, std::move(config));
+  const auto environment = [variables =
+                                std::move(options.environment)](std::string_view name) -> std::optional<std::string> {
+    const auto it = variables.find(std::string(name));
+    if (it == variables.end()) return std::nullopt;
+    return it->second;
+  };
+  replica_ = std::make_unique<Replica>(
+      ReplicaParts{*loop_, files_, random_, *transport_, *lease_transport_, environment, options.log},
+      ReplicaOptions{.config = kConfig,
+                     .host = name_,
+                     .ns = "kube-system",
+                     .leader_election = options.leader_election,
+                     .cache_pods = options.cache_pods,
+                     .controller = options.controller});
+  scope_.spawn(main());
+}
+
+ModelProcess::~ModelProcess() = default;
+
+io::Task<void> ModelProcess::main() { exit_code_ = co_await replica_->main(); }
+
+}  // namespace careen::app

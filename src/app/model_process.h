@@ -1,0 +1,59 @@
+// A careen process on the model cluster, in virtual time: it can be killed, suspended and given another
+// configuration. Its clock may be off.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "app/replica.h"
+#include "io/virtual_time.h"
+#include "sim/cluster.h"
+
+namespace careen::app {
+
+struct ModelProcessOptions {
+  std::string name = "careen-0";  // its host; its connections are <name> and <name>/lease
+  uint64_t seed = 1;
+  io::Duration skew{};
+  bool leader_election = true;
+  bool cache_pods = false;
+  profiles::ControllerOptions controller = {};
+  std::map<std::string, std::string> environment = {};
+  io::Log log = {};
+};
+
+class ModelProcess {
+ public:
+  ModelProcess(io::VirtualTime& time, sim::Cluster& cluster, std::string config, ModelProcessOptions options = {});
+  // As by kill -9: what it sent still arrives.
+  ~ModelProcess();
+
+  void set_config(std::string config) { files_.write(kConfig, std::move(config)); }
+  void suspend() { time_.suspend(*loop_); }
+  void resume() { time_.resume(*loop_); }
+  // As by SIGTERM.
+  void stop() { replica_->stop(); }
+  // Once it has ended by itself.
+  std::optional<int> exit_code() const { return exit_code_; }
+
+  Replica& replica() { return *replica_; }
+  const std::string& name() const { return name_; }
+
+ private:
+  static constexpr const char* kConfig = "/etc/careen/maintenance.yaml";
+  io::Task<void> main();
+
+  io::VirtualTime& time_;
+  std::string name_;
+  std::unique_ptr<io::Loop> loop_;
+  io::MemoryFiles files_;
+  io::Random random_;
+  std::unique_ptr<kube::Transport> transport_;
+  std::unique_ptr<kube::Transport> lease_transport_;
+  std::unique_ptr<Replica> replica_;
+  std::optional<int> exit_code_;
+  io::Scope scope_;
+};
+
+}  // namespace careen::app

@@ -1,0 +1,50 @@
+// The whole of careen on the model cluster, in virtual time.
+#include "app/model_process.h"
+
+#include <gtest/gtest.h>
+
+namespace careen::app {
+namespace {
+
+constexpr const char* kConfig = R"(
+intervals: {requeue: 30s}
+instances:
+  check:
+  - {name: go, type: hasLabel, config: {key: go}}
+  - {name: fresh, type: hasLabel, config: {key: done}}
+  - {name: stay, type: wait, config: {duration: 10m}}
+  - {name: max, type: maxMaintenance, config: {max: 2}}
+  trigger:
+  - {name: finish, type: alterLabel, config: {key: done, value: "true"}}
+profiles:
+- name: p
+  operational: {transitions: [{check: go && !fresh, next: maintenance-required}]}
+  maintenance-required: {transitions: [{check: max, next: in-maintenance}]}
+  in-maintenance: {transitions: [{check: stay, next: operational, trigger: finish}]}
+)";
+
+TEST(ModelProcess, TakesTheLockAndBringsNodesThrough) {
+  io::VirtualTime time;
+  const auto server = time.make_loop();
+  sim::Cluster cluster(*server);
+  for (const char* name : {"a", "b", "c"}) {
+    auto node = kube::Json::object({{"kind", "Node"}, {"apiVersion", "v1"}});
+    node.set({"metadata", "labels", "go"}, "").set({"metadata", "labels", "cloud.sap/maintenance-profile"}, "p");
+    cluster.api.put(std::string("/api/v1/nodes/") + name, std::move(node));
+  }
+  ModelProcess careen(time, cluster, kConfig);
+  const auto all_done = [&] {
+    int done = 0;
+    cluster.api.for_each("/api/v1/nodes", [&](const std::string&, const sim::Text& text) {
+      done += text->find("\"done\":\"true\"") != std::string::npos;
+    });
+    return done == 3;
+  };
+  EXPECT_TRUE(time.run_until(all_done, io::hours{1}));
+  EXPECT_GT(time.now().time_since_epoch(), io::minutes{20});
+  EXPECT_TRUE(careen.replica().problems().open().empty());
+  EXPECT_FALSE(careen.exit_code());
+}
+
+}  // namespace
+}  // namespace careen::app

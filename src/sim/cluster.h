@@ -1,0 +1,17 @@
+// The model cluster: an API server, the network to it, and what lives on the nodes.
+#pragma once
+
+#include "io/loop.h"
+#include "sim/api_server.h"
+#include "sim/network.h"
+
+namespace careen::sim {
+
+struct Cluster {
+  explicit Cluster(io::Loop& loop, uint64_t seed = 1) : api(loop, seed), network(loop, api) {}
+
+  ApiServer api;
+  Network network;
+};
+
+}  // namespace careen::sim
