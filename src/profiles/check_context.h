@@ -21,6 +21,7 @@ struct CheckContext {
   const ProfileData& data;
   const Occupancy& occupancy;
   io::Wall now;
+  bool explain = true;  // fill in reason and info
 };
 
 struct CheckResult {

@@ -9,7 +9,7 @@ class HasAnnotation final : public Check {
   HasAnnotation(std::string key, std::string value) : key_(std::move(key)), value_(std::move(value)) {}
   std::string_view type() const override { return "hasAnnotation"; }
   CheckResult run(const CheckContext& context) const override {
-    return check_key("annotation", key_, value_, context.node.annotation(key_));
+    return check_key("annotation", key_, value_, context.node.annotation(key_), context.explain);
   }
 
  private:

@@ -8,14 +8,15 @@
 namespace careen::profiles {
 
 inline CheckResult check_key(std::string_view kind, std::string_view key, std::string_view wanted,
-                             std::optional<std::string_view> value) {
+                             std::optional<std::string_view> value, bool explain) {
   CheckResult result;
+  result.passed = value && (wanted.empty() || *value == wanted);
+  if (!explain) return result;
   if (!value) {
     result.reason = fmt::format("{} {} not present", kind, key);
     result.info.emplace_back("reason", result.reason);
     return result;
   }
-  result.passed = wanted.empty() || *value == wanted;
   result.reason = fmt::format("{} {} is \"{}\"", kind, key, *value);
   if (!result.passed) result.reason += fmt::format(", not \"{}\"", wanted);
   return result;

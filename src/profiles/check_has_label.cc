@@ -9,7 +9,7 @@ class HasLabel final : public Check {
   HasLabel(std::string key, std::string value) : key_(std::move(key)), value_(std::move(value)) {}
   std::string_view type() const override { return "hasLabel"; }
   CheckResult run(const CheckContext& context) const override {
-    return check_key("label", key_, value_, context.node.label(key_));
+    return check_key("label", key_, value_, context.node.label(key_), context.explain);
   }
 
  private:

@@ -27,17 +27,24 @@ class MaxMaintenance final : public Check {
     CheckResult result;
     result.error = use.error;
     if (!use.error.empty()) return result;
-    result.passed = use.used() < settings_.max;
-    result.reason = fmt::format("{} of {} in maintenance among {}", use.used(), settings_.max, describe(key.scope));
-    if (!use.nodes.empty()) result.reason += ": " + shown(use.nodes);
-    result.info = {{"scope", key.scope.text()},
-                   {"maintained", static_cast<double>(use.used())},
-                   {"max", static_cast<double>(settings_.max)}};
+    result.passed = use.used < settings_.max;
+    if (context.explain) explain(context, key, use.used, result);
     result.budget.emplace(key, use);
     return result;
   }
 
  private:
+  void explain(const CheckContext& context, const BudgetKey& key, int64_t used, CheckResult& result) const {
+    constexpr size_t kMost = 8;
+    const auto names = holders(context.occupancy, key, context.now, context.node.base().name, kMost);
+    result.reason = fmt::format("{} of {} in maintenance among {}", used, settings_.max, describe(key.scope));
+    if (!names.empty()) result.reason += fmt::format(": {}", fmt::join(names, ", "));
+    if (used > static_cast<int64_t>(kMost)) result.reason += fmt::format(" and {} more", used - int64_t{kMost});
+    result.info = {{"scope", key.scope.text()},
+                   {"maintained", static_cast<double>(used)},
+                   {"max", static_cast<double>(settings_.max)}};
+  }
+
   // A group label that the node lacks, or that is empty, does not narrow the scope.
   Scope scope_for(const CheckContext& context) const {
     Scope scope{settings_.profile, {}};
@@ -50,15 +57,6 @@ class MaxMaintenance final : public Check {
 
   static std::string describe(const Scope& scope) {
     return scope.profile.empty() ? scope.text() : fmt::format("{} with profile {}", scope.text(), scope.profile);
-  }
-
-  static std::string shown(const std::vector<std::string>& names) {
-    constexpr size_t kMost = 8;
-    std::string out = fmt::format(
-        "{}",
-        fmt::join(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(std::min(kMost, names.size())), ", "));
-    if (names.size() > kMost) out += fmt::format(" and {} more", names.size() - kMost);
-    return out;
   }
 
   Settings settings_;

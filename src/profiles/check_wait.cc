@@ -18,11 +18,15 @@ class WaitCheck final : public Check {
     const io::Wall end = io::add(since, duration_);
     if (end < context.now) {
       result.passed = true;
-      result.reason = fmt::format("{} have passed since {}", io::format_duration(duration_), io::format_rfc3339(since));
+      if (context.explain) {
+        result.reason =
+            fmt::format("{} have passed since {}", io::format_duration(duration_), io::format_rfc3339(since));
+      }
       return result;
     }
     const io::Duration remaining = end - context.now;
     result.changes_at = io::add(end, io::Duration{1});
+    if (!context.explain) return result;
     result.reason = fmt::format("{} of {} remain", io::format_duration(std::chrono::ceil<io::seconds>(remaining)),
                                 io::format_duration(duration_));
     result.info.emplace_back("remaining_seconds", io::to_seconds(remaining));

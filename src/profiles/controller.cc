@@ -15,6 +15,11 @@ namespace {
 constexpr io::Duration kSettleRetry = io::seconds{1};
 constexpr std::string_view kWriteProblem = "write nodes";
 
+bool wants_details(const kube::Node& node) {
+  const kube::Atom* details = node.label(kLogDetailsLabel);
+  return details && *details == "true";
+}
+
 // Nothing but our own touch has changed: there is nothing new to decide.
 bool only_touched(const kube::Node& before, const kube::Node& after) {
   const std::string* const touched = after.annotation(kTouchAnnotation);
@@ -115,7 +120,7 @@ void Controller::refresh_occupancy(std::string_view node) {
 
 void Controller::offer(const BudgetKey& key) {
   const BudgetUse use = measure(occupancy_, key, p_.loop.wall_now());
-  for (const std::string& node : waiters_.offer(key, key.max - use.used())) queue_.wake(node);
+  for (const std::string& node : waiters_.offer(key, key.max - use.used)) queue_.wake(node);
 }
 
 // A maintenance that grows too old to count frees its place without any change in the cluster.
@@ -162,7 +167,7 @@ Task<void> Controller::stop() {
 }
 
 Decision Controller::explain(std::string_view node) const {
-  return decide({p_.nodes, *config_, occupancy_}, node, p_.loop.wall_now());
+  return decide({p_.nodes, *config_, occupancy_}, node, p_.loop.wall_now(), Detail::reasons);
 }
 
 void Controller::decide_one(const std::string& key) {
@@ -174,7 +179,9 @@ void Controller::decide_one(const std::string& key) {
     return;
   }
   const io::Steady begun = p_.loop.now();
-  Decision decision = decide({p_.nodes, *config_, occupancy_}, key, p_.loop.wall_now());
+  const bool reasons = node && wants_details(*node);
+  Decision decision =
+      decide({p_.nodes, *config_, occupancy_}, key, p_.loop.wall_now(), reasons ? Detail::reasons : Detail::verdicts);
   // From here to the end of the function nothing waits: what the decision takes is reserved before the next one.
   if (decision.admission) {
     p_.ledger.reserve(*decision.admission);
@@ -226,9 +233,7 @@ void Controller::report_failures(const std::string& key, const Decision& decisio
   p_.problems.clear(problem);
   const kube::Node* node = p_.nodes.find(key);
   if (!node) return;
-  if (const kube::Atom* details = node->label(kLogDetailsLabel); details && *details == "true") {
-    p_.log.info("decision", "node", key, "why", to_text(decision.why));
-  }
+  if (wants_details(*node)) p_.log.info("decision", "node", key, "why", to_text(decision.why));
   for (const Failure& failure : decision.failures) {
     meters_->failures(failure.profile).add();
     meters_->errors().add();
@@ -444,7 +449,7 @@ Task<void> Controller::sweep() {
       if (stopping_) co_return;
       if (++looked_at % 1000 == 0) co_await io::yield_to_others(p_.loop);
       if (held_.contains(name) || queue_.busy(name)) continue;
-      if (!explain(name).patch) continue;
+      if (!decide({p_.nodes, *config_, occupancy_}, name, p_.loop.wall_now(), Detail::verdicts).patch) continue;
       meters_->late.add();
       p_.log.warn("only the sweep found that this node can move", "node", name);
       queue_.wake(name);

@@ -22,11 +22,11 @@ constexpr size_t kMostBudgets = 8;
 // One decision in the making.
 class Decider {
  public:
-  Decider(const World& world, const kube::Node& node, NodeData data, io::Wall now)
-      : world_(world), draft_(node), data_(std::move(data)), now_(now) {
+  Decider(const World& world, const kube::Node& node, NodeData data, io::Wall now, Detail detail)
+      : world_(world), draft_(node), data_(std::move(data)), now_(now), explain_(detail == Detail::reasons) {
     decision_.uid = node.uid;
     decision_.version = node.version;
-    decision_.why.text = "node " + node.name;
+    if (explain_) decision_.why.text = "node " + node.name;
   }
 
   Decision run() {
@@ -40,7 +40,7 @@ class Decider {
       if (const Profile* profile = world_.config.find_profile(name)) {
         decide_profile(*profile, data_.profiles[name]);
       } else {
-        decision_.why.add(Verdict::note, fmt::format("profile {} is not configured", name));
+        say(decision_.why, Verdict::note, "profile {} is not configured", name);
       }
     }
     draft_.set_label(kStateLabel, name_of(overall(named)));
@@ -72,7 +72,7 @@ class Decider {
 
   void decide_profile(const Profile& profile, ProfileData& data) {
     const auto current = data.current.known();
-    Why& why = decision_.why.add(Verdict::note, fmt::format("profile {} is {}", profile.name, data.current.text()));
+    Why& why = say(decision_.why, Verdict::note, "profile {} is {}", profile.name, data.current.text());
     if (!current) {
       fail(profile, data, why, "The state is unknown", fmt::format("\"{}\" is no state", data.current.text()));
       return;
@@ -117,7 +117,7 @@ class Decider {
     // Previous stays behind while there is something to do on entering the state.
     data.previous = next.enter.empty() && next.notify.empty() ? to : from;
     decision_.moved.push_back({profile.name, from, to});
-    why.add(Verdict::yes, fmt::format("moves to {}", name_of(to)));
+    say(why, Verdict::yes, "moves to {}", name_of(to));
     if (to != State::in_maintenance) return;
     in_maintenance_ = true;
     decision_.admission = budget::Admission{draft_.base().uid, draft_.base().name, "profile/" + profile.name, now_};
@@ -125,20 +125,20 @@ class Decider {
 
   bool evaluate(const Profile& profile, const ProfileData& data, const Transition& transition, Why& parent,
                 std::string& errors) {
-    Why& why = parent.add(Verdict::no, fmt::format("to {} if {}", name_of(transition.next), transition.check.text));
+    Why& why = say(parent, Verdict::no, "to {} if {}", name_of(transition.next), transition.check.text);
     const size_t count = transition.check.leaves.size();
     const auto values = std::make_unique<bool[]>(count);
     std::vector<CheckResult> results;
     bool failed = false;
     for (size_t i = 0; i < count; ++i) {
       const CheckInstance& instance = world_.config.checks[static_cast<size_t>(transition.check.leaves[i])];
-      CheckResult result = instance.check->run({draft_, profile.name, data, world_.occupancy, now_});
+      CheckResult result = instance.check->run({draft_, profile.name, data, world_.occupancy, now_, explain_});
       if (!result.error.empty()) {
         failed = true;
-        why.add(Verdict::error, fmt::format("{}: {}", instance.name, result.error));
+        say(why, Verdict::error, "{}: {}", instance.name, result.error);
         errors += fmt::format("{}{}: {}", errors.empty() ? "" : "; ", instance.name, result.error);
       } else {
-        why.add(result.passed ? Verdict::yes : Verdict::no, fmt::format("{}: {}", instance.name, result.reason));
+        say(why, result.passed ? Verdict::yes : Verdict::no, "{}: {}", instance.name, result.reason);
       }
       if (result.changes_at && (!decision_.wake || *result.changes_at < *decision_.wake)) {
         decision_.wake = result.changes_at;
@@ -154,7 +154,7 @@ class Decider {
     bool passed = transition.check.evaluate(leaves);
     if (!passed) wait_for_budgets(transition.check, results, leaves, data);
     if (passed && transition.next == State::in_maintenance && in_maintenance_) {
-      why.add(Verdict::no, "another profile of this node is in maintenance");
+      say(why, Verdict::no, "another profile of this node is in maintenance");
       passed = false;
     }
     why.verdict = passed ? Verdict::yes : Verdict::no;
@@ -198,21 +198,29 @@ class Decider {
   }
 
   void fail(const Profile& profile, const ProfileData& data, Why& why, std::string what, std::string detail) {
-    why.add(Verdict::error, fmt::format("{}: {}", what, detail));
+    say(why, Verdict::error, "{}: {}", what, detail);
     decision_.failures.push_back({profile.name, std::move(what), std::move(detail), std::string(data.current.text())});
+  }
+
+  template <class... Arguments>
+  Why& say(Why& parent, Verdict verdict, fmt::format_string<const Arguments&...> text, const Arguments&... arguments) {
+    if (!explain_) return unsaid_;
+    return parent.add(verdict, fmt::format(text, arguments...));
   }
 
   const World& world_;
   NodeDraft draft_;
   NodeData data_;
   io::Wall now_;
+  bool explain_;
+  Why unsaid_;
   bool in_maintenance_ = false;
   Decision decision_;
 };
 
 }  // namespace
 
-Decision decide(const World& world, std::string_view name, io::Wall now) {
+Decision decide(const World& world, std::string_view name, io::Wall now, Detail detail) {
   Decision nothing;
   const kube::Node* node = world.nodes.find(name);
   if (!node) {
@@ -229,7 +237,7 @@ Decision decide(const World& world, std::string_view name, io::Wall now) {
         Verdict::error, fmt::format("node {}: annotation {}: {}", name, kDataAnnotation, data.error().message), {}};
     return nothing;
   }
-  return Decider(world, *node, std::move(*data), now).run();
+  return Decider(world, *node, std::move(*data), now, detail).run();
 }
 
 }  // namespace careen::profiles

@@ -63,6 +63,10 @@ struct Decision {
   bool failing() const { return !failures.empty(); }
 };
 
-Decision decide(const World& world, std::string_view node, io::Wall now);
+// Reasons are for people and cost more than the decision itself.
+enum class Detail { verdicts, reasons };
+
+// Without reasons `why` says nothing of use; all else is the same.
+Decision decide(const World& world, std::string_view node, io::Wall now, Detail detail = Detail::reasons);
 
 }  // namespace careen::profiles

@@ -125,33 +125,67 @@ const Occupancy::Members& Occupancy::members(const Scope& scope) const {
   return members;
 }
 
+namespace {
+
+bool forgets(const BudgetKey& key) { return key.skip_after > io::Duration{0}; }
+
+// When the maintenance grows too old to count; only of members in the state, whose data can be read.
+io::Wall leaves_at(const BudgetKey& key, const Occupancy::Member& member) {
+  io::Wall newest = kZeroTime;
+  for (const auto& [profile, time] : *member.transitions) {
+    if (key.scope.profile.empty() || profile == key.scope.profile) newest = std::max(newest, time);
+  }
+  return io::add(newest, key.skip_after);
+}
+
+bool kept_for(std::string_view asking, const std::string& name, const Occupancy::Member& member) {
+  return name == asking && !member.in_state;
+}
+
+}  // namespace
+
 BudgetUse measure(const Occupancy& occupancy, const BudgetKey& key, io::Wall now, std::string_view asking) {
   BudgetUse use;
+  const Occupancy::Members& members = occupancy.members(key.scope);
+  if (!forgets(key)) {
+    const auto own = members.find(asking);
+    use.used =
+        static_cast<int64_t>(members.size()) - (own != members.end() && kept_for(asking, own->first, own->second));
+    return use;
+  }
   std::vector<io::Wall> leaving;
-  for (const auto& [name, member] : occupancy.members(key.scope)) {
-    if (name == asking && !member.in_state) continue;
-    if (key.skip_after > io::Duration{0} && member.in_state) {
+  for (const auto& [name, member] : members) {
+    if (kept_for(asking, name, member)) continue;
+    if (member.in_state) {
       if (!member.transitions) {
         use.error = "the maintenance data of node " + name + " cannot be read";
         return use;
       }
-      io::Wall newest = kZeroTime;
-      for (const auto& [profile, time] : *member.transitions) {
-        if (key.scope.profile.empty() || profile == key.scope.profile) newest = std::max(newest, time);
-      }
-      const io::Wall leaves = io::add(newest, key.skip_after);
+      const io::Wall leaves = leaves_at(key, member);
       if (leaves <= now) continue;
       leaving.push_back(leaves);
     }
-    use.nodes.push_back(name);
+    ++use.used;
   }
   // So many have to grow old before one place is free.
-  const int64_t surplus = use.used() - key.max;
+  const int64_t surplus = use.used - key.max;
   if (surplus >= 0 && surplus < static_cast<int64_t>(leaving.size())) {
     std::nth_element(leaving.begin(), leaving.begin() + surplus, leaving.end());
     use.free_at = leaving[static_cast<size_t>(surplus)];
   }
   return use;
+}
+
+std::vector<std::string> holders(const Occupancy& occupancy, const BudgetKey& key, io::Wall now,
+                                 std::string_view asking, size_t most) {
+  std::vector<std::string> names;
+  for (const auto& [name, member] : occupancy.members(key.scope)) {
+    if (names.size() == most) break;
+    if (kept_for(asking, name, member)) continue;
+    if (forgets(key) && member.in_state && member.transitions && leaves_at(key, member) <= now) continue;
+    names.push_back(name);
+  }
+  return names;
 }
 
 }  // namespace careen::profiles

@@ -74,15 +74,17 @@ struct BudgetKey {
 };
 
 struct BudgetUse {
-  std::vector<std::string> nodes;  // that count
-  std::string error;               // not empty: it cannot be said, and why
+  int64_t used = 0;
+  std::string error;  // not empty: it cannot be said, and why
   // When all places are taken: without any change, one becomes free at this time.
   std::optional<io::Wall> free_at;
-  int64_t used() const { return static_cast<int64_t>(nodes.size()); }
 };
 
 // A place that is merely kept for `asking` does not count against it.
 BudgetUse measure(const Occupancy& occupancy, const BudgetKey& key, io::Wall now, std::string_view asking = {});
+// Who has those places, for people: the first ones by name.
+std::vector<std::string> holders(const Occupancy& occupancy, const BudgetKey& key, io::Wall now,
+                                 std::string_view asking, size_t most);
 
 // The names in a node's profile label, in order and once each; the default profile when there is none.
 std::vector<std::string> profiles_of(std::optional<std::string_view> label);

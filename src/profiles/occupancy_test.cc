@@ -17,6 +17,9 @@ constexpr auto kIn = State::in_maintenance;
 class OccupancyTest : public WorldTest {
  protected:
   OccupancyTest() { configure("{intervals: {requeue: 1m}, profiles: [{name: p}, {name: q}]}"); }
+  std::vector<std::string> who(const Scope& scope, int64_t max = 10, io::Duration skip_after = {}) {
+    return holders(occupancy, {scope, max, skip_after}, now, {}, 100);
+  }
   BudgetUse use(const Scope& scope, int64_t max = 10, io::Duration skip_after = {}, std::string_view asking = {}) {
     return measure(occupancy, {scope, max, skip_after}, now, asking);
   }
@@ -37,60 +40,60 @@ TEST_F(OccupancyTest, CountsWhatTheDataOrTheLabelSays) {
   put("label", {{std::string(kStateLabel), "in-maintenance"}});
   put("data", {{std::string(kProfileLabel), "p"}}, {{std::string(kDataAnnotation), data_of("p", kIn, now)}});
   put("plain");
-  EXPECT_THAT(use({}).nodes, ElementsAre("a", "data", "label"));
+  EXPECT_THAT(who({}), ElementsAre("a", "data", "label"));
 }
 
 TEST_F(OccupancyTest, DataOfAProfileThatIsNotConfiguredOrNotNamedDoesNotCount) {
   put("a", {{std::string(kProfileLabel), "unknown"}}, {{std::string(kDataAnnotation), data_of("unknown", kIn, now)}});
   put("b", {{std::string(kProfileLabel), "q"}}, {{std::string(kDataAnnotation), data_of("p", kIn, now)}});
-  EXPECT_THAT(use({}).nodes, IsEmpty());
+  EXPECT_THAT(who({}), IsEmpty());
 }
 
 TEST_F(OccupancyTest, AnAdmissionCountsUntilItEnds) {
   put("a");
   reserve("a");
-  EXPECT_THAT(use({}).nodes, ElementsAre("a"));
+  EXPECT_THAT(who({}), ElementsAre("a"));
   ledger.finish("uid-a");
   EXPECT_THAT(occupancy.update("a", *config).left, ElementsAre(Scope{}));
-  EXPECT_THAT(use({}).nodes, IsEmpty());
+  EXPECT_THAT(who({}), IsEmpty());
 }
 
 TEST_F(OccupancyTest, APlaceKeptForTheAskingNodeDoesNotCountAgainstIt) {
   put("a");
   reserve("a");
   put_in("b", "p", kIn);
-  EXPECT_EQ(use({}, 10, {}, "a").used(), 1);
-  EXPECT_EQ(use({}, 10, {}, "b").used(), 2);
+  EXPECT_EQ(use({}, 10, {}, "a").used, 1);
+  EXPECT_EQ(use({}, 10, {}, "b").used, 2);
 }
 
 TEST_F(OccupancyTest, AnAdmittedNodeThatIsNotKnownCountsInEveryScope) {
   reserve("ghost");
-  EXPECT_EQ(use({}).used(), 1);
-  EXPECT_EQ(use(zone("x")).used(), 1);
-  EXPECT_EQ(use({"p", {}}).used(), 1);
+  EXPECT_EQ(use({}).used, 1);
+  EXPECT_EQ(use(zone("x")).used, 1);
+  EXPECT_EQ(use({"p", {}}).used, 1);
 }
 
 TEST_F(OccupancyTest, AnAdmissionOfAnEarlierNodeOfThatNameIsNotThisNodes) {
   ledger.reserve({"uid-of-before", "a", "profile/p", now});
   put("a");
-  EXPECT_THAT(use({}).nodes, IsEmpty());
+  EXPECT_THAT(who({}), IsEmpty());
 }
 
 TEST_F(OccupancyTest, ScopesByProfileAndLabels) {
   put_in("a", "p", kIn, {{"zone", "x"}});
   put_in("b", "p--q", kIn, {{"zone", "y"}});
   put_in("c", "q", kIn, {{"zone", "x"}});
-  EXPECT_THAT(use({"p", {}}).nodes, ElementsAre("a", "b"));
-  EXPECT_THAT(use({"q", {}}).nodes, ElementsAre("b", "c"));
-  EXPECT_THAT(use(zone("x")).nodes, ElementsAre("a", "c"));
-  EXPECT_THAT(use({"p", {{"zone", "x"}}}).nodes, ElementsAre("a"));
-  EXPECT_THAT(use(zone("z")).nodes, IsEmpty());
+  EXPECT_THAT(who({"p", {}}), ElementsAre("a", "b"));
+  EXPECT_THAT(who({"q", {}}), ElementsAre("b", "c"));
+  EXPECT_THAT(who(zone("x")), ElementsAre("a", "c"));
+  EXPECT_THAT(who({"p", {{"zone", "x"}}}), ElementsAre("a"));
+  EXPECT_THAT(who(zone("z")), IsEmpty());
 }
 
 TEST_F(OccupancyTest, ANodeWithoutProfileLabelIsInNoProfilesScope) {
   put("plain", {{std::string(kStateLabel), "in-maintenance"}});
-  EXPECT_THAT(use({"default", {}}).nodes, IsEmpty());
-  EXPECT_THAT(use({}).nodes, ElementsAre("plain"));
+  EXPECT_THAT(who({"default", {}}), IsEmpty());
+  EXPECT_THAT(who({}), ElementsAre("plain"));
 }
 
 TEST_F(OccupancyTest, TellsWhichScopesChanged) {
@@ -99,8 +102,8 @@ TEST_F(OccupancyTest, TellsWhichScopesChanged) {
   occupancy.members(zone("x"));
   occupancy.members(zone("y"));
   put_in("a", "p", kIn, {{"zone", "y"}});
-  EXPECT_THAT(use(zone("x")).nodes, IsEmpty());
-  EXPECT_THAT(use(zone("y")).nodes, ElementsAre("a"));
+  EXPECT_THAT(who(zone("x")), IsEmpty());
+  EXPECT_THAT(who(zone("y")), ElementsAre("a"));
 
   auto put_quietly = [&](State state, const char* value, io::Wall since) {
     const std::optional<Config> kept = std::exchange(config, std::nullopt);
@@ -125,10 +128,10 @@ TEST_F(OccupancyTest, OldMaintenancesAreForgottenIfTheLimitSaysSo) {
   put_in("old", "p", kIn, {}, now - io::hours{3});
   put_in("mid", "p", kIn, {}, now - io::hours{1});
   put_in("new", "p", kIn, {}, now - io::minutes{1});
-  EXPECT_EQ(use({}).used(), 3);
-  EXPECT_THAT(use({}, 10, io::hours{2}).nodes, ElementsAre("mid", "new"));
+  EXPECT_EQ(use({}).used, 3);
+  EXPECT_THAT(who({}, 10, io::hours{2}), ElementsAre("mid", "new"));
   // Exactly that old is too old.
-  EXPECT_THAT(use({}, 10, io::hours{1}).nodes, ElementsAre("new"));
+  EXPECT_THAT(who({}, 10, io::hours{1}), ElementsAre("new"));
   EXPECT_EQ(use({}, 2, io::hours{2}).free_at, now + io::hours{1});
   EXPECT_EQ(use({}, 1, io::hours{2}).free_at, now + io::hours{2} - io::minutes{1});
   EXPECT_EQ(use({}, 3, io::hours{2}).free_at, std::nullopt);
@@ -139,7 +142,7 @@ TEST_F(OccupancyTest, AnAdmissionNeverGrowsOld) {
   reserve("a");
   now += io::hours{100};
   const BudgetUse used = use({}, 1, io::hours{2});
-  EXPECT_EQ(used.used(), 1);
+  EXPECT_EQ(used.used, 1);
   EXPECT_EQ(used.free_at, std::nullopt);
 }
 
@@ -148,13 +151,13 @@ TEST_F(OccupancyTest, TheAgeIsThatOfTheProfileAskedFor) {
   data.profiles["p"] = {now - io::hours{5}, kIn, kIn};
   data.profiles["q"] = {now - io::minutes{5}, State::operational, State::operational};
   put("a", {{std::string(kProfileLabel), "p--q"}}, {{std::string(kDataAnnotation), format_node_data(data)}});
-  EXPECT_EQ(use({}, 1, io::hours{1}).used(), 1);
-  EXPECT_EQ(use({"p", {}}, 1, io::hours{1}).used(), 0);
+  EXPECT_EQ(use({}, 1, io::hours{1}).used, 1);
+  EXPECT_EQ(use({"p", {}}, 1, io::hours{1}).used, 0);
 }
 
 TEST_F(OccupancyTest, UnreadableDataIsAnErrorWhereItsAgeMatters) {
   put("a", {{std::string(kStateLabel), "in-maintenance"}}, {{std::string(kDataAnnotation), "{broken"}});
-  EXPECT_EQ(use({}).used(), 1);
+  EXPECT_EQ(use({}).used, 1);
   EXPECT_NE(use({}, 1, io::hours{1}).error, "");
 }
 
