@@ -158,6 +158,80 @@ void append_string(std::string& out, std::string_view text) {
   out += '"';
 }
 
+// The one layout that careen writes, taken apart piece by piece.
+class WrittenData {
+ public:
+  explicit WrittenData(std::string_view text) : rest_(text) {}
+
+  std::optional<NodeData> read() {
+    NodeData data;
+    const bool read = literal(R"({"Profiles":{)") && members(data.profiles, [&](auto& p) { return profile(p); }) &&
+                      literal(R"(,"Notifications":{)") &&
+                      members(data.notifications, [&](auto& t) { return time(t); }) && literal("}") && rest_.empty();
+    if (!read) return std::nullopt;
+    return data;
+  }
+
+ private:
+  bool literal(std::string_view text) {
+    if (!rest_.starts_with(text)) return false;
+    rest_.remove_prefix(text.size());
+    return true;
+  }
+  // A string without anything that would be escaped.
+  std::optional<std::string_view> string() {
+    if (!literal("\"")) return std::nullopt;
+    size_t end = 0;
+    while (end < rest_.size() && plain(rest_[end])) ++end;
+    const std::string_view text = rest_.substr(0, end);
+    rest_.remove_prefix(end);
+    if (!literal("\"")) return std::nullopt;
+    return text;
+  }
+  static bool plain(char c) {
+    return c >= 0x20 && c < 0x7F && c != '"' && c != '\\' && c != '<' && c != '>' && c != '&';
+  }
+  // Up to the closing brace; keys in order, once each.
+  template <class Map, class Read>
+  bool members(Map& map, Read read) {
+    if (literal("}")) return true;
+    do {
+      const auto key = string();
+      if (!key || !literal(":")) return false;
+      if (!map.empty() && !(map.rbegin()->first < *key)) return false;
+      const auto entry = map.emplace_hint(map.end(), std::string(*key), typename Map::mapped_type{});
+      if (!read(entry->second)) return false;
+    } while (literal(","));
+    return literal("}");
+  }
+  bool profile(ProfileData& profile) {
+    return literal(R"({"Transition":)") && time(profile.transition) && literal(R"(,"Current":)") &&
+           state(profile.current) && literal(R"(,"Previous":)") && state(profile.previous) && literal("}");
+  }
+  bool state(RecordedState& state) {
+    const auto text = string();
+    if (text) state = RecordedState::from_text(*text);
+    return text.has_value();
+  }
+  bool time(io::Wall& time) {
+    const auto text = string();
+    const auto read = text ? io::parse_rfc3339(*text) : std::nullopt;
+    if (!read || !as_formatted(*text)) return false;
+    time = *read;
+    return true;
+  }
+  // Of the many ways to write a time, the one that careen uses.
+  static bool as_formatted(std::string_view text) {
+    if (text == "0001-01-01T00:00:00Z") return true;
+    // In years that nanoseconds since 1970 can tell.
+    if (text < "1970" || text > "2200" || text[10] != 'T' || text.back() != 'Z') return false;
+    if (text.substr(11, 2) > "23" || text.substr(17, 2) > "59") return false;
+    return text.size() == 20 || (text[19] == '.' && text.size() <= 30 && text[text.size() - 2] != '0');
+  }
+
+  std::string_view rest_;
+};
+
 void append_member(std::string& out, bool first, std::string_view key) {
   if (!first) out += ',';
   append_string(out, key);
@@ -186,7 +260,10 @@ std::string_view RecordedState::text() const {
   return state ? name_of(*state) : std::string_view{std::get<std::string>(value_)};
 }
 
+std::optional<NodeData> read_as_written(std::string_view annotation) { return WrittenData(annotation).read(); }
+
 io::Result<NodeData> parse_node_data(std::string_view annotation) {
+  if (auto written = read_as_written(annotation)) return std::move(*written);
   if (annotation.find_first_not_of(" \t\r\n") == std::string_view::npos) return NodeData{};
   json::parse_options options;
   options.max_depth = kDeepest;

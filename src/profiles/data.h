@@ -55,6 +55,10 @@ struct NodeData {
 // are not known are skipped, the v1 layout is migrated, text after the first JSON value does not count.
 io::Result<NodeData> parse_node_data(std::string_view annotation);
 
+// Reads what format_node_data() wrote: it would write the very same text again. Nothing for any other text, however
+// valid. An order of magnitude faster than the lenient way, which tries this first.
+std::optional<NodeData> read_as_written(std::string_view annotation);
+
 // The annotation in the v2 layout: compact, keys sorted, times in UTC.
 std::string format_node_data(const NodeData& data);
 

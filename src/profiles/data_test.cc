@@ -1,5 +1,6 @@
 #include "profiles/data.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -132,6 +133,45 @@ TEST(NodeDataTest, SaysWhatIsWrong) {
             "Profiles.p.Transition is not an RFC 3339 time: \"today\"");
   EXPECT_EQ(problem(R"({"Notifications":{"n":true}})"), "Notifications.n is not a time");
   EXPECT_EQ(problem(R"({"ProfileStates":{"p":{}}})"), "ProfileStates.p is not a state name");
+}
+
+// The short way takes exactly what is written again as it was.
+TEST(NodeDataTest, KnowsItsOwnTexts) {
+  const std::string own =
+      R"({"Profiles":{"a":{"Transition":"2026-01-02T03:04:05.6Z","Current":"in-maintenance","Previous":"odd"},)"
+      R"("b":{"Transition":"0001-01-01T00:00:00Z","Current":"operational","Previous":"operational"}},)"
+      R"("Notifications":{"n":"2026-01-02T03:04:05Z"}})";
+  const auto data = read_as_written(own);
+  ASSERT_TRUE(data);
+  EXPECT_EQ(format_node_data(*data), own);
+  EXPECT_EQ(data->profiles.at("a").current.known(), State::in_maintenance);
+  EXPECT_EQ(data->profiles.at("b").transition, kZeroTime);
+  EXPECT_TRUE(read_as_written(R"({"Profiles":{},"Notifications":{}})"));
+}
+
+TEST(NodeDataTest, LeavesOtherTextsToTheLenientWay) {
+  const auto with_time = [](std::string_view time) {
+    return fmt::format(R"({{"Profiles":{{}},"Notifications":{{"n":"{}"}}}})", time);
+  };
+  ASSERT_TRUE(read_as_written(with_time("2026-01-02T03:04:05Z")));
+  for (const std::string& other : {
+           std::string(),
+           std::string(R"({"Profiles":{}, "Notifications":{}})"),
+           std::string(R"({"Profiles":{},"Notifications":{}} )"),
+           std::string(R"({"Notifications":{},"Profiles":{}})"),
+           std::string(R"({"Profiles":{},"Notifications":{"b":"2026-01-02T03:04:05Z","a":"2026-01-02T03:04:05Z"}})"),
+           std::string(R"({"Profiles":{},"Notifications":{"a\u0062":"2026-01-02T03:04:05Z"}})"),
+           with_time("2026-01-02t03:04:05Z"),
+           with_time("2026-01-02T03:04:05+00:00"),
+           with_time("2026-01-02T03:04:05.60Z"),
+           with_time("2026-01-02T03:04:05.0Z"),
+           with_time("2026-01-02T03:04:05.1234567891Z"),
+           with_time("0001-01-02T00:00:00Z"),
+           with_time("9999-01-02T00:00:00Z"),
+           with_time("never"),
+       }) {
+    EXPECT_FALSE(read_as_written(other)) << other;
+  }
 }
 
 TEST(NodeDataTest, BoundsNesting) {

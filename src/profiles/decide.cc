@@ -22,8 +22,14 @@ constexpr size_t kMostBudgets = 8;
 // One decision in the making.
 class Decider {
  public:
-  Decider(const World& world, const kube::Node& node, NodeData data, io::Wall now, Detail detail)
-      : world_(world), draft_(node), data_(std::move(data)), now_(now), explain_(detail == Detail::reasons) {
+  Decider(const World& world, const kube::Node& node, NodeData data, bool as_written, io::Wall now, Detail detail)
+      : world_(world),
+        draft_(node),
+        data_(std::move(data)),
+        as_written_(as_written),
+        before_(data_),
+        now_(now),
+        explain_(detail == Detail::reasons) {
     decision_.uid = node.uid;
     decision_.version = node.version;
     if (explain_) decision_.why.text = "node " + node.name;
@@ -44,8 +50,12 @@ class Decider {
       }
     }
     draft_.set_label(kStateLabel, name_of(overall(named)));
-    decision_.data = format_node_data(data_);
-    draft_.set_annotation(kDataAnnotation, decision_.data);
+    if (!as_written_ || data_ != before_) {
+      decision_.data = format_node_data(data_);
+      draft_.set_annotation(kDataAnnotation, decision_.data);
+    } else if (draft_.changed()) {
+      decision_.data = *draft_.base().annotation(kDataAnnotation);
+    }
     if (draft_.changed()) decision_.patch = draft_.merge_patch();
     return std::move(decision_);
   }
@@ -211,6 +221,8 @@ class Decider {
   const World& world_;
   NodeDraft draft_;
   NodeData data_;
+  bool as_written_;  // the annotation is what data_ would be written as
+  NodeData before_;
   io::Wall now_;
   bool explain_;
   Why unsaid_;
@@ -229,7 +241,10 @@ Decision decide(const World& world, std::string_view name, io::Wall now, Detail 
     return nothing;
   }
   const std::string* text = node->annotation(kDataAnnotation);
-  auto data = parse_node_data(text ? std::string_view(*text) : std::string_view{});
+  auto written = text ? read_as_written(*text) : std::nullopt;
+  const bool as_written = written.has_value();
+  auto data = as_written ? io::Result<NodeData>(std::move(*written))
+                         : parse_node_data(text ? std::string_view(*text) : std::string_view{});
   if (!data) {
     nothing.uid = node->uid;
     nothing.unreadable = data.error().message;
@@ -237,7 +252,7 @@ Decision decide(const World& world, std::string_view name, io::Wall now, Detail 
         Verdict::error, fmt::format("node {}: annotation {}: {}", name, kDataAnnotation, data.error().message), {}};
     return nothing;
   }
-  return Decider(world, *node, std::move(*data), now, detail).run();
+  return Decider(world, *node, std::move(*data), as_written, now, detail).run();
 }
 
 }  // namespace careen::profiles

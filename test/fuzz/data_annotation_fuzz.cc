@@ -25,6 +25,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
     expect(!data.error().message.empty(), "refused without a message");
     return 0;
   }
+  if (const auto own = careen::profiles::read_as_written(text)) {
+    expect(format_node_data(*own) == text, "taken for careen's own, but written otherwise");
+  }
   const std::string written = format_node_data(*data);
   const auto again = careen::profiles::parse_node_data(written);
   expect(again.has_value(), "what was written cannot be read");
