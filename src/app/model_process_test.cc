@@ -23,15 +23,22 @@ profiles:
   in-maintenance: {transitions: [{check: stay, next: operational, trigger: finish}]}
 )";
 
-TEST(ModelProcess, TakesTheLockAndBringsNodesThrough) {
-  io::VirtualTime time;
-  const auto server = time.make_loop();
-  sim::Cluster cluster(*server);
-  for (const char* name : {"a", "b", "c"}) {
-    auto node = kube::Json::object({{"kind", "Node"}, {"apiVersion", "v1"}});
-    node.set({"metadata", "labels", "go"}, "").set({"metadata", "labels", "cloud.sap/maintenance-profile"}, "p");
-    cluster.api.put(std::string("/api/v1/nodes/") + name, std::move(node));
+class ModelProcessTest : public testing::Test {
+ protected:
+  void add_nodes() {
+    for (const char* name : {"a", "b", "c"}) {
+      auto node = kube::Json::object({{"kind", "Node"}, {"apiVersion", "v1"}});
+      node.set({"metadata", "labels", "go"}, "").set({"metadata", "labels", "cloud.sap/maintenance-profile"}, "p");
+      cluster.api.put(std::string("/api/v1/nodes/") + name, std::move(node));
+    }
   }
+  io::VirtualTime time;
+  std::unique_ptr<io::Loop> server = time.make_loop();
+  sim::Cluster cluster{*server};
+};
+
+TEST_F(ModelProcessTest, TakesTheLockAndBringsNodesThrough) {
+  add_nodes();
   ModelProcess careen(time, cluster, kConfig);
   const auto all_done = [&] {
     int done = 0;
@@ -44,6 +51,20 @@ TEST(ModelProcess, TakesTheLockAndBringsNodesThrough) {
   EXPECT_GT(time.now().time_since_epoch(), io::minutes{20});
   EXPECT_TRUE(careen.replica().problems().open().empty());
   EXPECT_FALSE(careen.exit_code());
+}
+
+// A leader that slept through the end of its lease finds work when it wakes, and must not do it.
+TEST_F(ModelProcessTest, SendsNothingUnderALeaseThatMayHaveEnded) {
+  ModelProcess careen(time, cluster, kConfig);
+  ASSERT_TRUE(time.run_until([&] { return careen.replica().election().leading(); }, io::minutes{1}));
+  time.run_for(io::seconds{2});
+  careen.suspend();
+  add_nodes();
+  time.run_for(io::minutes{1});
+  careen.resume();
+  time.run_for(io::minutes{1});
+  EXPECT_EQ(cluster.api.count("PATCH nodes"), 0);
+  EXPECT_EQ(careen.exit_code(), 1);
 }
 
 }  // namespace
