@@ -16,6 +16,7 @@
 #include <cstring>
 #include <list>
 #include <optional>
+#include <sstream>
 
 #include "io/files.h"
 #include "io/real_loop.h"
@@ -88,7 +89,8 @@ struct Core {
 // What does not depend on the kind of stream.
 class Connection {
  public:
-  explicit Connection(Core& core) : core_(&core), timer_(core.loop, [this] { close(); }) {
+  explicit Connection(Core& core)
+      : core_(&core), timer_(core.loop, [this] { close(); }), sent_(core.loop), gone_(core.loop) {
     place_ = core.connections.insert(core.connections.end(), this);
   }
   Connection(const Connection&) = delete;
@@ -98,6 +100,16 @@ class Connection {
   virtual void close() = 0;
   // Takes the answer of the handler.
   virtual void respond(ServerResponse response) = 0;
+  // The same in pieces: the head, then the body piece by piece, each when the one before is sent, then its end.
+  virtual void begin(ServerResponse head) = 0;
+  virtual void send_piece(std::string_view piece) = 0;
+  virtual void send_end() = 0;
+  // Until what was given last is sent, or the client has gone.
+  Task<void> sent() {
+    while (sending_ && !gone_.is_open()) co_await sent_.wait();
+  }
+  Task<void> left() { co_await gone_.wait(); }
+  bool gone() const { return gone_.is_open(); }
   // Since when it has been waiting for a request of which nothing has come.
   std::optional<Steady> waits_since() const { return waits_since_; }
 
@@ -107,6 +119,8 @@ class Connection {
     timer_.cancel();
     timer_.unlink();
     if (core_ == nullptr) return;
+    gone_.open();
+    sent_.notify();
     std::exchange(core_, nullptr)->left(place_);
   }
   void set_waiting(bool waits) {
@@ -122,11 +136,19 @@ class Connection {
     timer_.unlink();
   }
 
+  void set_sending(bool sending) {
+    sending_ = sending;
+    if (!sending) sent_.notify();
+  }
+
   Core* core_;
 
  private:
   std::list<Connection*>::iterator place_;
   Alarm timer_;
+  bool sending_ = false;
+  Signal sent_;
+  Gate gone_;
   std::optional<Steady> waits_since_;
 };
 
@@ -135,8 +157,31 @@ void Core::left(std::list<Connection*>::iterator place) {
   on_room();
 }
 
-Task<void> answer(ServerHandler& handler, std::shared_ptr<Connection> connection, ServerRequest request) {
-  connection->respond(co_await handler(std::move(request)));
+Task<void> read_piece(BodyStream& body, std::string& piece, std::optional<Result<bool>>& more) {
+  more = co_await body.read(piece);
+}
+
+Task<void> answer_in_pieces(Loop& loop, Connection& connection, ServerResponse response) {
+  const std::unique_ptr<BodyStream> body = std::move(response.stream);
+  connection.begin(std::move(response));
+  for (;;) {
+    co_await connection.sent();
+    if (connection.gone()) co_return;
+    std::string piece;
+    std::optional<Result<bool>> more;
+    co_await race(loop, read_piece(*body, piece, more), connection.left());
+    if (connection.gone() || !more) co_return;
+    if (!*more) co_return connection.close();
+    if (!**more) co_return connection.send_end();
+    if (!piece.empty()) connection.send_piece(piece);
+  }
+}
+
+Task<void> answer(Core& core, std::shared_ptr<Connection> connection, ServerRequest request) {
+  const bool head_only = request.method == "HEAD";
+  ServerResponse response = co_await core.handler(std::move(request));
+  if (response.stream && !head_only) co_return co_await answer_in_pieces(core.loop, *connection, std::move(response));
+  connection->respond(std::move(response));
 }
 
 template <class Stream>
@@ -171,7 +216,62 @@ class StreamConnection final : public Connection, public std::enable_shared_from
     write(std::move(response), parser_->get().keep_alive());
   }
 
+  void begin(ServerResponse from) override {
+    if (core_ == nullptr) return;
+    // A client of HTTP/1.0 takes what comes until the connection ends.
+    chunked_ = parser_->get().version() != 10;
+    http::response<http::empty_body> head;
+    head.version(chunked_ ? 11 : 10);
+    head.result(static_cast<unsigned>(from.status));
+    for (const auto& [name, value] : from.headers) head.insert(name, without_controls(value));
+    head.set(http::field::content_type, without_controls(from.content_type));
+    head.chunked(chunked_);
+    head.keep_alive(false);
+    std::ostringstream text;
+    text << head.base();
+    send(text.str(), [](StreamConnection&) {});
+    await_leave();
+  }
+
+  void send_piece(std::string_view piece) override {
+    if (core_ == nullptr) return;
+    send(chunked_ ? fmt::format("{:x}\r\n{}\r\n", piece.size(), piece) : std::string(piece), [](StreamConnection&) {});
+  }
+
+  void send_end() override {
+    if (core_ == nullptr) return;
+    // The read of await_leave() sees the client close in turn.
+    send(chunked_ ? "0\r\n\r\n" : "", [](StreamConnection& self) {
+      self.limit(kLinger);
+      ErrorCode ignored;
+      self.socket().shutdown(tcp::socket::shutdown_send, ignored);
+    });
+  }
+
  private:
+  void send(std::string text, void (*then)(StreamConnection&)) {
+    set_sending(true);
+    limit(core_->options.idle_timeout);
+    outgoing_ = std::move(text);
+    asio::async_write(stream_, asio::buffer(outgoing_),
+                      [self = this->shared_from_this(), then](ErrorCode error, size_t) {
+                        if (error) return self->close();
+                        if (self->core_ == nullptr) return;
+                        self->no_limit();
+                        self->set_sending(false);
+                        then(*self);
+                      });
+  }
+
+  // Reads while a body is written, to learn that the client goes; what it still sends is of no interest.
+  void await_leave() {
+    if (core_ == nullptr) return;
+    stream_.async_read_some(asio::buffer(discarded_), [self = this->shared_from_this()](ErrorCode error, size_t) {
+      if (error) return self->close();
+      self->await_leave();
+    });
+  }
+
   tcp::socket& socket() {
     if constexpr (kTls) {
       return stream_.next_layer();
@@ -230,6 +330,7 @@ class StreamConnection final : public Connection, public std::enable_shared_from
 
     ServerRequest request;
     request.method = std::string(message.method_string());
+    request.target = std::string(target);
     request.path = std::move(*path);
     request.query = std::string(target.substr(std::min(question + 1, target.size())));
     for (const auto& field : message) {
@@ -238,7 +339,7 @@ class StreamConnection final : public Connection, public std::enable_shared_from
     request.body = std::move(message.body());
     head_only_ = message.method() == http::verb::head;
     no_limit();
-    core_->handlers.spawn(answer(core_->handler, this->shared_from_this(), std::move(request)));
+    core_->handlers.spawn(answer(*core_, this->shared_from_this(), std::move(request)));
   }
 
   void refuse(const ErrorCode& error) {
@@ -326,6 +427,8 @@ class StreamConnection final : public Connection, public std::enable_shared_from
   std::optional<http::response<http::string_body>> response_;
   std::optional<http::response_serializer<http::string_body>> serializer_;
   bool head_only_ = false;
+  std::string outgoing_;
+  bool chunked_ = false;
   char discarded_[4096];
   size_t lingered_ = 0;
 };

@@ -1,5 +1,5 @@
-// HTTP/1.1 as a server: plain or TLS, on Beast. Handlers are coroutines that answer with a whole body; a client that
-// goes away meanwhile harms nobody.
+// HTTP/1.1 as a server: plain or TLS, on Beast. Handlers are coroutines that answer with a whole body, or with one that
+// is written piece by piece; a client that goes away meanwhile harms nobody.
 #pragma once
 
 #include <functional>
@@ -15,10 +15,19 @@ class RealLoop;
 
 struct ServerRequest {
   std::string method;
-  std::string path;   // decoded, without the query
-  std::string query;  // raw, without '?'
+  std::string target;  // as it was sent: path and query
+  std::string path;    // decoded, without the query
+  std::string query;   // raw, without '?'
   Headers headers;
   std::string body;
+};
+
+// A body in pieces. It is destroyed, also while it is being read, when the client goes away.
+class BodyStream {
+ public:
+  virtual ~BodyStream() = default;
+  // Appends the next piece; false at the end. With an error the connection breaks, so that the client can tell.
+  virtual Task<Result<bool>> read(std::string& into) = 0;
 };
 
 struct ServerResponse {
@@ -26,6 +35,8 @@ struct ServerResponse {
   std::string content_type = "text/plain; charset=utf-8";
   Headers headers;
   std::string body;
+  // Set: the body, in chunks; the connection ends after it.
+  std::unique_ptr<BodyStream> stream;
 };
 
 using ServerHandler = std::function<Task<ServerResponse>(ServerRequest)>;

@@ -122,6 +122,97 @@ TEST_F(HttpServerTest, HeadHasTheLengthOnly) {
   }
 }
 
+// Hands out its pieces, then waits for the gate; tells when it is destroyed.
+class Pieces final : public BodyStream {
+ public:
+  Pieces(std::vector<std::string> pieces, Gate* gate, bool* gone, bool broken = false)
+      : pieces_(std::move(pieces)), gate_(gate), gone_(gone), broken_(broken) {}
+  ~Pieces() override {
+    if (gone_) *gone_ = true;
+  }
+  Task<Result<bool>> read(std::string& into) override {
+    if (next_ < pieces_.size()) {
+      into += pieces_[next_++];
+      co_return true;
+    }
+    if (gate_) co_await gate_->wait();
+    if (broken_) co_return fail(ErrorKind::closed, "broken");
+    co_return false;
+  }
+
+ private:
+  std::vector<std::string> pieces_;
+  size_t next_ = 0;
+  Gate* gate_;
+  bool* gone_;
+  bool broken_;
+};
+
+Task<ServerResponse> in_pieces(std::vector<std::string> pieces, Gate* gate = nullptr, bool* gone = nullptr,
+                               bool broken = false) {
+  ServerResponse response;
+  response.content_type = "application/json";
+  response.stream = std::make_unique<Pieces>(std::move(pieces), gate, gone, broken);
+  co_return response;
+}
+
+TEST_F(HttpServerTest, WritesABodyPieceByPiece) {
+  serve([](ServerRequest) { return in_pieces({"first,", std::string(300'000, 'x'), ",last"}); });
+  for (int i = 0; i < 2; ++i) {
+    const auto response = get("/");
+    ASSERT_TRUE(response) << response.error().message;
+    EXPECT_EQ(header(response->headers, "Transfer-Encoding"), "chunked");
+    EXPECT_EQ(header(response->headers, "Content-Type"), "application/json");
+    EXPECT_EQ(response->body, "first," + std::string(300'000, 'x') + ",last");
+  }
+  // Old clients get it until the end of the connection; HEAD gets none of it.
+  EXPECT_THAT(raw("GET / HTTP/1.0\r\n\r\n"), testing::EndsWith("xxx,last"));
+  EXPECT_THAT(raw("HEAD / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"), testing::EndsWith("\r\n\r\n"));
+}
+
+TEST_F(HttpServerTest, APieceIsSentBeforeTheNextOneIsThere) {
+  Gate gate(loop_);
+  serve([&](ServerRequest) { return in_pieces({"now"}, &gate); });
+  std::string seen;
+  std::atomic<bool> came{false};
+  std::thread talk([&] {
+    const int fd = connect();
+    RawPeer::write_all(fd, "GET / HTTP/1.1\r\nHost: x\r\n\r\n");
+    char buffer[4096];
+    for (ssize_t length; (length = ::recv(fd, buffer, sizeof buffer, 0)) > 0;) {
+      seen.append(buffer, static_cast<size_t>(length));
+      if (seen.find("3\r\nnow\r\n") != std::string::npos) came = true;
+    }
+    ::close(fd);
+  });
+  run_until_outside(loop_, [&] { return came.load(); });
+  EXPECT_THAT(seen, testing::Not(HasSubstr("0\r\n\r\n")));
+  server_.reset();
+  talk.join();
+}
+
+TEST_F(HttpServerTest, ABodyThatFailsBreaksTheConnection) {
+  serve([](ServerRequest) { return in_pieces({"half"}, nullptr, nullptr, true); });
+  EXPECT_FALSE(get("/"));
+  EXPECT_THAT(raw("GET / HTTP/1.1\r\nHost: x\r\n\r\n"), testing::EndsWith("4\r\nhalf\r\n"));
+}
+
+TEST_F(HttpServerTest, AClientThatGoesEndsTheBodyThatNobodyReads) {
+  Gate never(loop_);
+  bool gone = false;
+  serve([&](ServerRequest) { return in_pieces({"now"}, &never, &gone); });
+  std::thread talk([&] {
+    const int fd = connect();
+    RawPeer::write_all(fd, "GET / HTTP/1.1\r\nHost: x\r\n\r\n");
+    char byte;
+    EXPECT_EQ(::recv(fd, &byte, 1, 0), 1);
+    ::close(fd);
+  });
+  run_until_outside(loop_, [&] { return gone; });
+  talk.join();
+  EXPECT_TRUE(gone);
+}
+
 TEST_F(HttpServerTest, RefusesWhatIsMalformedOrTooLarge) {
   ServerOptions options;
   options.max_body = 1000;
@@ -422,6 +513,17 @@ TEST_F(TlsTest, FilesThatDoNotFitAreAnErrorAtTheStart) {
   options.tls_key_file = folder_ / "absent";
   const auto missing = serve_http(loop_, options, describe);
   EXPECT_THAT(missing.error().message, HasSubstr("No such file"));
+}
+
+TEST_F(TlsTest, WritesABodyPieceByPiece) {
+  install(authority_.issue("server", "IP:127.0.0.1"));
+  ServerOptions options;
+  options.tls_cert_file = folder_ / "tls.crt";
+  options.tls_key_file = folder_ / "tls.key";
+  serve([](ServerRequest) { return in_pieces({"first,", "last"}); }, options);
+  const auto response = get_with(trusting(authority_));
+  ASSERT_TRUE(response) << response.error().message;
+  EXPECT_EQ(response->body, "first,last");
 }
 
 TEST_F(TlsTest, PlainTextOnATlsPortIsDropped) {

@@ -53,6 +53,9 @@ io::Task<io::Result<std::string>> read_beginning(io::HttpStream* stream) {
   co_return body;
 }
 
+int status_of(const io::HttpResponse& response) { return response.status; }
+int status_of(const std::unique_ptr<io::HttpStream>& stream) { return stream->status(); }
+
 std::string host_of(std::string_view server) {
   const size_t scheme = server.find("://");
   if (scheme != std::string_view::npos) server.remove_prefix(scheme + 3);
@@ -86,7 +89,7 @@ io::HttpRequest HttpTransport::prepare(const Request& request, const Credentials
   prepared.method = request.method;
   prepared.url = authenticator_->cluster().server + request.path;
   prepared.headers = credentials.headers;
-  prepared.headers.emplace_back("Accept", "application/json");
+  prepared.headers.emplace_back("Accept", request.accept.empty() ? "application/json" : request.accept);
   if (!request.content_type.empty()) prepared.headers.emplace_back("Content-Type", request.content_type);
   prepared.body = request.body;
   prepared.timeout = left;
@@ -94,8 +97,9 @@ io::HttpRequest HttpTransport::prepare(const Request& request, const Credentials
   return prepared;
 }
 
-io::Task<io::Result<Response>> HttpTransport::send(Request request) {
-  const io::Steady deadline = loop_.now() + request.timeout;
+template <class Answer>
+io::Task<io::Result<HttpTransport::Answered<Answer>>> HttpTransport::exchange(const Request& request,
+                                                                              io::Steady deadline, Send<Answer> send) {
   io::Result<Authenticator::Held> credentials = co_await authenticator_->get(request.timeout);
   if (!credentials) co_return tl::make_unexpected(credentials.error());
   for (bool again = false;; again = true) {
@@ -103,44 +107,38 @@ io::Task<io::Result<Response>> HttpTransport::send(Request request) {
     if (left <= io::Duration::zero()) co_return no_time_left();
     const Authenticator::Held used = *credentials;
     const std::shared_ptr<io::HttpClient> client = client_for(*used);
-    io::Result<io::HttpResponse> answer = co_await client->send(prepare(request, *used, left));
+    io::Result<Answer> answer = co_await (client.get()->*send)(prepare(request, *used, left));
     if (!answer) co_return tl::make_unexpected(answer.error());
-    if (answer->status == 401 && !again) {
+    if (status_of(*answer) == 401 && !again) {
       credentials = co_await authenticator_->renew(used, deadline - loop_.now());
       if (credentials && *credentials) continue;
     }
-    co_return to_response(answer->status, answer->headers, std::move(answer->body));
+    co_return Answered<Answer>{client, std::move(*answer)};
   }
+}
+
+io::Task<io::Result<Response>> HttpTransport::send(Request request) {
+  auto answered = co_await exchange(request, loop_.now() + request.timeout, &io::HttpClient::send);
+  if (!answered) co_return tl::make_unexpected(answered.error());
+  io::HttpResponse& answer = answered->answer;
+  co_return to_response(answer.status, answer.headers, std::move(answer.body));
 }
 
 io::Task<io::Result<StreamResponse>> HttpTransport::open(Request request) {
   const io::Steady deadline = loop_.now() + request.timeout;
-  io::Result<Authenticator::Held> credentials = co_await authenticator_->get(request.timeout);
-  if (!credentials) co_return tl::make_unexpected(credentials.error());
-  for (bool again = false;; again = true) {
-    const io::Duration left = deadline - loop_.now();
-    if (left <= io::Duration::zero()) co_return no_time_left();
-    const Authenticator::Held used = *credentials;
-    const std::shared_ptr<io::HttpClient> client = client_for(*used);
-    io::Result<std::unique_ptr<io::HttpStream>> answer = co_await client->open(prepare(request, *used, left));
-    if (!answer) co_return tl::make_unexpected(answer.error());
-    io::HttpStream& stream = **answer;
-    if (stream.status() == 200) {
-      StreamResponse opened;
-      opened.head = to_response(200, stream.headers(), {});
-      opened.stream = std::make_unique<HttpBody>(client, std::move(*answer));
-      co_return opened;
-    }
-    if (stream.status() == 401 && !again) {
-      credentials = co_await authenticator_->renew(used, deadline - loop_.now());
-      if (credentials && *credentials) continue;
-    }
-    auto body = co_await io::with_timeout(loop_, deadline - loop_.now(), read_beginning(&stream));
-    StreamResponse refused;
-    // The status says enough when its text does not come.
-    refused.head = to_response(stream.status(), stream.headers(), body && *body ? std::move(**body) : std::string());
-    co_return refused;
+  auto answered = co_await exchange(request, deadline, &io::HttpClient::open);
+  if (!answered) co_return tl::make_unexpected(answered.error());
+  io::HttpStream& stream = *answered->answer;
+  StreamResponse opened;
+  if (stream.status() == 200) {
+    opened.head = to_response(200, stream.headers(), {});
+    opened.stream = std::make_unique<HttpBody>(std::move(answered->client), std::move(answered->answer));
+    co_return opened;
   }
+  auto body = co_await io::with_timeout(loop_, deadline - loop_.now(), read_beginning(&stream));
+  // The status says enough when its text does not come.
+  opened.head = to_response(stream.status(), stream.headers(), body && *body ? std::move(**body) : std::string());
+  co_return opened;
 }
 
 std::shared_ptr<Authenticator> make_authenticator(io::RealLoop& loop, io::Files& files, Cluster cluster, io::Log log) {

@@ -34,6 +34,17 @@ class HttpTransport final : public Transport {
  private:
   // Requests in flight keep the client they began with.
   std::shared_ptr<io::HttpClient> client_for(const Credentials& credentials);
+  // An answer, and the client that must outlive it.
+  template <class Answer>
+  struct Answered {
+    std::shared_ptr<io::HttpClient> client;
+    Answer answer;
+  };
+  template <class Answer>
+  using Send = io::Task<io::Result<Answer>> (io::HttpClient::*)(io::HttpRequest);
+  // With credentials, and once more with newer ones if these are not accepted.
+  template <class Answer>
+  io::Task<io::Result<Answered<Answer>>> exchange(const Request& request, io::Steady deadline, Send<Answer> send);
   io::HttpRequest prepare(const Request& request, const Credentials& credentials, io::Duration left) const;
 
   io::Loop& loop_;

@@ -20,6 +20,8 @@ struct Request {
   std::string body;
   // For the whole exchange, or until the headers came for a stream.
   io::Duration timeout = io::seconds{30};
+  // What the client wants to read, as in the Accept header; empty: JSON.
+  std::string accept = {};
 };
 
 struct Response {

@@ -42,7 +42,7 @@ Server serve(io::RealLoop& loop, const std::string& address,
 io::ServerResponse answer_metrics(const io::ServerRequest& request, io::Metrics& metrics,
                                   const std::function<void()>& on_scrape) {
   if (request.path != "/metrics") return not_found("/metrics");
-  if (auto refused = refuse_writes(request)) return *refused;
+  if (auto refused = refuse_writes(request)) return std::move(*refused);
   io::ServerResponse response;
   response.content_type = "text/plain; version=0.0.4; charset=utf-8";
   response.body = metrics.expose();
@@ -52,7 +52,7 @@ io::ServerResponse answer_metrics(const io::ServerRequest& request, io::Metrics&
 
 io::ServerResponse answer_probes(const io::ServerRequest& request, const Probes& probes) {
   if (!Probes::serves(request.path)) return not_found("/healthz and /readyz");
-  if (auto refused = refuse_writes(request)) return *refused;
+  if (auto refused = refuse_writes(request)) return std::move(*refused);
   return probes.answer(request);
 }
 

@@ -2,7 +2,7 @@
 """Measures careen on a real control plane and prints a table.
 
     make bench                          all of it, about ten minutes
-    test/bench/bench.py --only round    one part: round (with idle), pods, size
+    test/bench/bench.py --only round    one part: round (with idle), pods, size, model
 
 The clusters and processes it starts end with it, however it ends.
 """
@@ -295,10 +295,24 @@ class Bench:
         else:
             say(f"  there is no {self.options.pod_memory}: bytes a pod are not measured")
 
+    def model(self):
+        say("\n== campaigns on the model cluster, in virtual time")
+        for nodes in (1_000, 100_000):
+            result = subprocess.run([self.options.model_campaign, str(nodes)], stdout=subprocess.PIPE, check=True, text=True)
+            answer = json.loads(result.stdout)
+            if answer["through"] != nodes or answer["most_at_once"] > nodes // 100 or answer["late"]:
+                raise AssertionError(f"the campaign went wrong: {answer}")
+            what = f"model, {nodes:,} nodes through a round, 1 % at once"
+            self.report.add(f"model_rate_{nodes}", f"{what}: node-hours a second", answer["node_hours_per_second"],
+                            f"{answer['node_hours_per_second']:,} ({answer['virtual_hours']:.1f} h in {answer['seconds']:.1f} s)")
+        self.report.add("model_seconds", f"{what}: time", answer["seconds"], f"{answer['seconds']:.1f} s", "under 60 s", 60)
+        self.report.add("model_memory", f"{what}: memory, model and careen", answer["peak_megabytes"],
+                        f"{answer['peak_megabytes']:.0f} MB", "under 1 GB", 1000)
+
 
 def parse():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", action="append", choices=["round", "pods", "size"], help="a part; may be repeated")
+    parser.add_argument("--only", action="append", choices=["round", "pods", "size", "model"], help="a part; may be repeated")
     parser.add_argument("--nodes", type=int, default=1000)
     parser.add_argument("--pods-per-node", type=int, default=30)
     parser.add_argument("--rounds", type=int, default=2, help="how often to measure the round (default: 2)")
@@ -307,13 +321,14 @@ def parse():
     programs = os.path.join(ROOT, "build", "release", "test", "bench")
     parser.add_argument("--load-loop", default=os.path.join(programs, "load_loop"))
     parser.add_argument("--pod-memory", default=os.path.join(programs, "pod_memory"))
+    parser.add_argument("--model-campaign", default=os.path.join(programs, "model_campaign"))
     parser.add_argument("--json", metavar="FILE", help="write the figures to a file")
     parser.add_argument("--update-docs", action="store_true", help="rewrite docs/performance.md")
     parser.add_argument("--strict", action="store_true", help="exit with 1 when a goal is missed")
     options = parser.parse_args()
-    options.careen, options.load_loop, options.pod_memory = map(
-        os.path.abspath, (options.careen, options.load_loop, options.pod_memory))
-    for program in (options.careen, options.load_loop):
+    for name in ("careen", "load_loop", "pod_memory", "model_campaign"):
+        setattr(options, name, os.path.abspath(getattr(options, name)))
+    for program in (options.careen, options.load_loop, options.model_campaign):
         if not os.access(program, os.X_OK):
             parser.error(f"there is no program {program}; run `make bench`, which builds it")
     return options
@@ -328,8 +343,9 @@ def main():
     stop_on_signals()
     try:
         say("machine: " + ", ".join(f"{key} {value}" for key, value in facts.items()))
-        parts = options.only or ["size", "round", "pods"]
-        for part, run in (("size", bench.size), ("round", bench.round_and_idle), ("pods", bench.pods)):
+        parts = options.only or ["size", "model", "round", "pods"]
+        for part, run in (("size", bench.size), ("model", bench.model), ("round", bench.round_and_idle),
+                          ("pods", bench.pods)):
             if part in parts:
                 run()
     except Stopped:
