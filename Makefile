@@ -3,8 +3,9 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 JOBS ?= $(shell nproc)
 SECONDS_EACH ?= 60
+SEEDS ?= 1000
 
-.PHONY: help deps build dev test bench asan fuzz format tidy testcluster clean
+.PHONY: help deps build dev test bench explore asan fuzz format tidy testcluster clean
 
 help: ## show this
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -28,6 +29,11 @@ test: deps testcluster dev ## build and run every test, also those on a real con
 bench: deps testcluster build ## measure on a real control plane and print a table
 	@tools/step "build (load loop)" cmake --build --preset release -j $(JOBS) --target bench_programs
 	python3 test/bench/bench.py $(BENCH)
+
+explore: deps ## whole campaigns in virtual time with faults from SEEDS seeds (1000; or 5000..5999)
+	@tools/step "configure (release)" cmake --preset release
+	@tools/step "build (explorer)" cmake --build --preset release -j $(JOBS) --target explore
+	build/release/test/explore/explore --systematic --seeds $(SEEDS)
 
 asan: deps ## all unit tests under the address and undefined-behaviour sanitizers
 	@tools/step "configure (asan)" cmake --preset asan

@@ -132,6 +132,22 @@ int run_command_line(const std::vector<std::string>& given) {
   validate_command->footer("Example:\n  careen validate config/maintenance.yaml");
   validate_command->add_option("FILE", file, "The configuration file")->required();
 
+  ModelOptions model;
+  CLI::App* model_command = app.add_subcommand("model", "Serve a model cluster, for trying things out");
+  model_command->footer(
+      "Example:\n  careen model --nodes 60 --kubeconfig model.kubeconfig &\n"
+      "  kubectl --kubeconfig model.kubeconfig get nodes");
+  model_command->add_option("--nodes", model.nodes, "How many nodes it has, in three zones")
+      ->check(CLI::Range(0, 1'000'000))
+      ->capture_default_str();
+  model_command->add_flag("--empty", model.empty, "No nodes at all");
+  model_command
+      ->add_option("--listen", model.listen, "Where to serve; port 0 takes a free one. Nobody is asked who they are")
+      ->capture_default_str();
+  model_command->add_option("--kubeconfig", model.kubeconfig, "Kubeconfig file to write");
+  model_command->add_option("--seed", model.seed, "Of the UIDs and names that the server makes up")
+      ->capture_default_str();
+
   std::string output;
   CLI::App* version_command = app.add_subcommand("version", "Print version, commit, compiler and libraries");
   version_command->footer("Example:\n  careen version -o json");
@@ -146,6 +162,7 @@ int run_command_line(const std::vector<std::string>& given) {
   }
   if (*version_command) return print_version(output == "json");
   if (*validate_command) return validate(file);
+  if (*model_command) return serve_model_cluster(model);
   if (const std::string error = apply(zap, options.log); !error.empty()) {
     fmt::print(stderr, "{}\n", error);
     return kUsage;

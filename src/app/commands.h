@@ -25,10 +25,20 @@ struct RunOptions {
   io::LogOptions log;
 };
 
+struct ModelOptions {
+  int nodes = 60;
+  bool empty = false;  // no nodes
+  std::string listen = "127.0.0.1:0";
+  std::string kubeconfig;  // written when set
+  uint64_t seed = 1;       // of UIDs and generated names
+};
+
 // Controls the cluster until stopped by a signal.
 int run(const RunOptions& options);
 // Checks a configuration file and prints what is wrong with it.
 int validate(const std::string& file);
+// A model cluster on a port, in real time, until stopped by a signal.
+int serve_model_cluster(const ModelOptions& options);
 int print_version(bool json);
 
 }  // namespace careen::app

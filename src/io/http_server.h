@@ -15,11 +15,11 @@ class RealLoop;
 
 struct ServerRequest {
   std::string method;
-  std::string target;  // as it was sent: path and query
-  std::string path;    // decoded, without the query
-  std::string query;   // raw, without '?'
+  std::string path;   // decoded, without the query
+  std::string query;  // raw, without '?'
   Headers headers;
   std::string body;
+  std::string target = {};  // as it was sent: path and query
 };
 
 // A body in pieces. It is destroyed, also while it is being read, when the client goes away.

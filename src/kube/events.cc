@@ -28,6 +28,8 @@ constexpr io::Duration kTidy = io::seconds{15};
 constexpr io::Duration kFirstGap = io::minutes{1};
 constexpr io::Duration kLongestGap = io::minutes{30};
 constexpr io::Duration kCoreGap = io::seconds{1};
+// A server that was in trouble and is not asked again is taken to have recovered after this.
+constexpr io::Duration kForgiven = io::minutes{10};
 constexpr std::string_view kProblem = "events";
 
 bool same(const ObjectReference& a, const ObjectReference& b) {
@@ -150,6 +152,7 @@ struct EventRecorder::Parts {
         work(loop),
         idle(loop),
         alarm(loop, [this] { sweep(); }),
+        forgiven(loop, [this] { healed(""); }),
         refilled(loop.now()) {
     idle.open();
   }
@@ -187,6 +190,7 @@ struct EventRecorder::Parts {
   io::Task<void> send(Job job);
   io::Task<Result<std::string>> write(Series& series);
   void note_outcome(Series& series, std::string_view verb, const Result<std::string>& result);
+  void healed(const std::string& what);
   std::string new_name(std::string_view object);
 
   io::Loop& loop;
@@ -198,6 +202,7 @@ struct EventRecorder::Parts {
   io::Gate idle;
   io::Alarm alarm;
   io::Steady alarm_time{};
+  io::Alarm forgiven;  // nothing was dropped for a while because of a server in trouble
 
   std::unordered_set<SeriesPtr, Hash, Same> known;
   std::list<SeriesPtr> by_age;  // last seen first to go
@@ -378,8 +383,7 @@ void EventRecorder::Parts::note_outcome(Series& series, std::string_view verb, c
     if (failing.empty()) return;
     failing.erase("");
     failing.erase(what);
-    failing.erase(what + " " + series.record.reason);
-    if (failing.empty()) problems.clear(kProblem);
+    healed(what + " " + series.record.reason);
     return;
   }
   const ApiError& error = result.error();
@@ -391,6 +395,12 @@ void EventRecorder::Parts::note_outcome(Series& series, std::string_view verb, c
   const bool refused_itself = error.code == 400 || error.code == 422;
   const bool refused = error.code >= 400 && error.code < 500 && error.code != 429;
   failing.insert(refused_itself ? what + " " + series.record.reason : refused ? what : std::string());
+  if (!refused) forgiven.set(loop.now() + kForgiven);
+}
+
+void EventRecorder::Parts::healed(const std::string& what) {
+  failing.erase(what);
+  if (failing.empty()) problems.clear(kProblem);
 }
 
 // Unique for this process even if many are made in one nanosecond.

@@ -365,6 +365,26 @@ TEST_F(EventsTest, AnUnreachableServerCostsEventsButNothingElse) {
   EXPECT_THAT(problems.open(), IsEmpty());
 }
 
+// Nothing more is to be written that could show that the server is well again.
+TEST_F(EventsTest, ATroubleThatIsLongOverIsNoProblem) {
+  transport.on_send([this](Request) { return no_connection(*loop); });
+  recorder.record(node_event("n1"));
+  time.run_for(minutes{5});
+  ASSERT_THAT(problems.open(), SizeIs(1));
+  recorder.record(node_event("n2"));
+  time.run_for(minutes{8});
+  EXPECT_THAT(problems.open(), SizeIs(1));
+  time.run_for(minutes{3});
+  EXPECT_THAT(problems.open(), IsEmpty());
+}
+
+TEST_F(EventsTest, MissingRightsStayAProblem) {
+  respond = [](const Request&) { return status(403, "Forbidden"); };
+  recorder.record(node_event());
+  time.run_for(io::hours{1});
+  EXPECT_THAT(problems.open(), SizeIs(1));
+}
+
 // The answer to a creation got lost; the second try finds its own event there.
 TEST_F(EventsTest, AnEventThatExistsAlreadyIsOurs) {
   transport.fail(io::ErrorKind::timeout);

@@ -13,6 +13,7 @@ using io::Task;
 
 namespace {
 constexpr io::Duration kSettleRetry = io::seconds{1};
+constexpr io::Duration kSweepPatience = io::milliseconds{10};
 constexpr std::string_view kWriteProblem = "write nodes";
 
 bool wants_details(const kube::Node& node) {
@@ -358,7 +359,8 @@ void Controller::succeeded(const std::string& key, const Decision& decision) {
   for (const Moved& moved : decision.moved) {
     meters_->transitions(moved).add();
     p_.log.info("node moved to the next state", "node", key, "profile", moved.profile, "state", name_of(moved.to));
-    if (!node) continue;
+    // One that was made anew meanwhile has not moved.
+    if (!node || node->uid != decision.uid) continue;
     record(*node, "ChangedMaintenanceState",
            fmt::format("The node is now in the {} state caused by profile {}", name_of(moved.to), moved.profile));
   }
@@ -439,6 +441,11 @@ Task<void> Controller::settle_inherited(std::string node, std::string uid) {
   queue_.wake(node);
 }
 
+bool Controller::overlooked(const std::string& node) const {
+  if (held_.contains(node) || queue_.busy(node)) return false;
+  return decide({p_.nodes, *config_, occupancy_}, node, p_.loop.wall_now(), Detail::verdicts).patch.has_value();
+}
+
 Task<void> Controller::sweep() {
   for (;;) {
     co_await io::sleep_for(p_.loop, options_.sweep);
@@ -448,8 +455,11 @@ Task<void> Controller::sweep() {
     for (const std::string& name : names) {
       if (stopping_) co_return;
       if (++looked_at % 1000 == 0) co_await io::yield_to_others(p_.loop);
-      if (held_.contains(name) || queue_.busy(name)) continue;
-      if (!decide({p_.nodes, *config_, occupancy_}, name, p_.loop.wall_now(), Detail::verdicts).patch) continue;
+      if (!overlooked(name)) continue;
+      // What is due in this very moment is about to be found without us.
+      co_await io::sleep_for(p_.loop, kSweepPatience);
+      if (stopping_) co_return;
+      if (!overlooked(name)) continue;
       meters_->late.add();
       p_.log.warn("only the sweep found that this node can move", "node", name);
       queue_.wake(name);

@@ -84,6 +84,8 @@ class Controller {
   io::Task<void> settle_all_inherited();
   void report_unsettled(const std::string& node, const kube::ApiError& error);
   bool enter_world(const std::string& body);
+  // It could move, and nothing is under way that would find out.
+  bool overlooked(const std::string& node) const;
   io::Task<void> sweep();
 
   ControllerParts p_;

@@ -232,6 +232,32 @@ TEST_F(ControllerTest, ANodeMadeAnewUnderItsNameIsAnotherNode) {
   EXPECT_EQ(done.size(), 3u);
 }
 
+// It is replaced between a write of it and the answer to that.
+TEST_F(ControllerTest, ANodeMadeAnewIsNotToldOfItsPredecessorsMoves) {
+  add_node("n", {});
+  Replica replica(time, api, "a", round(1));
+  replica.scope.spawn(replica.events.run());
+  std::set<std::string> told;
+  const auto observe_all = api.changed;
+  api.changed = [&](std::string_view changed, kube::JsonView object) {
+    observe_all(changed, object);
+    if (object["regarding"].exists()) told.emplace(object["regarding"]["uid"].text().value_or(""));
+  };
+  const auto uid = [&] { return std::string(api.object(path("n"))["metadata"]["uid"].text().value_or("")); };
+  time.run_for(seconds{1});
+  treat_patches([](const Request&) { return FakeApi::Treatment{.after = seconds{1}}; });
+  label("n", "go", "");
+  time.run_for(milliseconds{100});
+  ASSERT_EQ(state_of("n"), name_of(State::maintenance_required));
+  api.erase(path("n"));
+  add_node("n", {});
+  time.run_for(seconds{10});
+  EXPECT_FALSE(told.contains(uid()));
+  label("n", "go", "");
+  time.run_for(seconds{10});
+  EXPECT_TRUE(told.contains(uid()));
+}
+
 TEST_F(ControllerTest, ANodeThatIsDeletedGivesItsPlaceBack) {
   add_nodes(3);
   Replica replica(time, api, "a", round(1, "100s"));

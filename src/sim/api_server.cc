@@ -1,298 +1,339 @@
 #include "sim/api_server.h"
 
 #include <algorithm>
-#include <charconv>
 
-#include "kube/url.h"
+#include "sim/ask.h"
+#include "sim/discovery.h"
+#include "sim/events.h"
+#include "sim/patch.h"
 
 namespace careen::sim {
 
 using kube::Json;
-using kube::JsonView;
 using kube::Request;
 using kube::Response;
 
-// Where a path leads.
-struct ApiServer::Place {
-  std::string collection;  // of all namespaces
-  std::string plural;
-  std::string ns;
-  std::string name;  // empty: the whole collection
-  std::string subresource;
-  std::string path;  // of the object
-};
-
 namespace {
 
-std::string text_at(JsonView object, std::string_view key) { return std::string(object[key].text().value_or("")); }
+// Events live for an hour after they were last written.
+constexpr io::Duration kEventLife = io::hours{1};
 
-// RFC 7386.
-Json merged(JsonView target, JsonView patch) {
-  if (!patch.is_object()) return Json(patch);
-  Json out = target.is_object() ? Json(target) : Json::object();
-  patch.for_each_member([&](std::string_view key, JsonView value) {
-    if (value.is_null()) {
-      out.remove({key});
-    } else {
-      out.set({key}, merged(out[key], value));
-    }
-  });
-  return out;
+std::string object_path(const Collection& collection, std::string_view key) {
+  if (!collection.namespaced) return collection.path + "/" + std::string(key);
+  const auto [ns, name] = split_key(collection, key);
+  const size_t plural = collection.path.rfind('/');
+  return collection.path.substr(0, plural) + "/namespaces/" + std::string(ns) + collection.path.substr(plural) + "/" +
+         std::string(name);
 }
 
-std::string parameter(std::string_view path, std::string_view key) {
-  const size_t query = path.find('?');
-  if (query == std::string_view::npos) return {};
-  std::string_view rest = path.substr(query + 1);
-  while (!rest.empty()) {
-    const std::string_view pair = rest.substr(0, rest.find('&'));
-    rest.remove_prefix(std::min(rest.size(), pair.size() + 1));
-    if (pair.substr(0, pair.find('=')) == key) return std::string(pair.substr(std::min(pair.size(), key.size() + 1)));
-  }
-  return {};
-}
-
-std::vector<std::string> segments(std::string_view path) {
-  path = path.substr(0, path.find('?'));
-  std::vector<std::string> out;
-  while (!path.empty()) {
-    path.remove_prefix(1);
-    const std::string_view one = path.substr(0, path.find('/'));
-    if (!one.empty()) out.emplace_back(one);
-    path.remove_prefix(one.size());
-  }
-  return out;
-}
-
-std::string object_path(std::string_view collection, std::string_view ns, std::string_view name) {
-  if (ns.empty()) return std::string(collection) + "/" + std::string(name);
-  const size_t plural = collection.rfind('/');
-  return std::string(collection.substr(0, plural)) + "/namespaces/" + std::string(ns) +
-         std::string(collection.substr(plural)) + "/" + std::string(name);
-}
-
-}  // namespace
-
-class HistoryWatch final : public Watch {
- public:
-  HistoryWatch(const ApiServer& server, std::string collection, std::string ns, std::string name, uint64_t from,
-               io::Steady ends)
-      : server_(server),
-        collection_(std::move(collection)),
-        ns_(std::move(ns)),
-        name_(std::move(name)),
-        seen_(from),
-        ends_(ends) {}
-
-  void read(std::string& into, uint64_t up_to) override {
-    const auto& history = server_.history_;
-    auto next = std::upper_bound(history.begin(), history.end(), seen_,
-                                 [](uint64_t version, const Change& change) { return version < change.version; });
-    for (; next != history.end() && next->version <= up_to; ++next) {
-      seen_ = next->version;
-      if (next->collection != collection_ || (!ns_.empty() && next->ns != ns_)) continue;
-      if (!name_.empty() && next->name != name_) continue;
-      constexpr std::string_view kTypes[] = {"ADDED", "MODIFIED", "DELETED"};
-      into += "{\"type\":\"";
-      into += kTypes[static_cast<int>(next->type)];
-      into += "\",\"object\":";
-      into += *next->object;
-      into += "}\n";
-    }
-  }
-  void bookmark(std::string& into) override {
-    into +=
-        "{\"type\":\"BOOKMARK\",\"object\":{\"metadata\":{\"resourceVersion\":\"" + std::to_string(seen_) + "\"}}}\n";
-  }
-  bool ended() const override { return server_.loop_.now() >= ends_; }
-  io::Steady ends_at() const override { return ends_; }
-  const std::string& collection() const override { return collection_; }
-
- private:
-  const ApiServer& server_;
-  std::string collection_, ns_, name_;
-  uint64_t seen_;
-  io::Steady ends_;
+struct Parts {
+  std::string group, version, plural, ns, name, subresource;
+  bool watch = false;
 };
 
-ApiServer::ApiServer(io::Loop& loop, uint64_t seed) : loop_(loop), random_(seed) {}
-ApiServer::~ApiServer() = default;
-
-namespace {
-
-template <class Place>
-Place locate(std::string_view path) {
-  const auto parts = segments(path);
-  Place place;
-  size_t at = parts.empty() ? 0 : parts[0] == "api" ? 2 : 3;
-  std::string base;
-  for (size_t i = 0; i < std::min(at, parts.size()); ++i) base += "/" + parts[i];
-  // namespaces/x/pods lies in a namespace; namespaces/x is one.
-  if (at + 2 < parts.size() && parts[at] == "namespaces" && parts[at + 2] != "status" && parts[at + 2] != "finalize") {
-    place.ns = parts[at + 1];
+// Segments from the resource on; namespaces/x/pods lies in a namespace, namespaces/x is one.
+Parts resource_parts(const std::vector<std::string>& segments) {
+  Parts parts;
+  size_t at = 2;
+  if (segments[0] == "apis") {
+    parts.group = segments[1];
+    parts.version = segments[2];
+    at = 3;
+  } else {
+    parts.version = segments[1];
+  }
+  if (at < segments.size() && segments[at] == "watch") {
+    parts.watch = true;
+    ++at;
+  }
+  const auto has = [&](size_t i) { return i < segments.size(); };
+  if (has(at + 2) && segments[at] == "namespaces" && segments[at + 2] != "status" && segments[at + 2] != "finalize") {
+    parts.ns = segments[at + 1];
     at += 2;
   }
-  if (at < parts.size()) place.plural = parts[at];
-  place.collection = base + "/" + place.plural;
-  if (at + 1 < parts.size()) place.name = parts[at + 1];
-  if (at + 2 < parts.size()) place.subresource = parts[at + 2];
-  place.path = object_path(place.collection, place.ns, place.name);
-  return place;
+  if (has(at)) parts.plural = segments[at];
+  if (has(at + 1)) parts.name = segments[at + 1];
+  for (size_t i = at + 2; i < segments.size(); ++i) parts.subresource += (i > at + 2 ? "/" : "") + segments[i];
+  return parts;
 }
 
-Response ok(const std::string& object, int status = 200) { return {status, object, std::nullopt}; }
-
-Response not_found(std::string_view name) {
-  return ApiServer::refusal(404, "NotFound", "\"" + std::string(name) + "\" not found");
-}
-
-Response conflict(std::string_view name) {
-  return ApiServer::refusal(409, "Conflict",
-                            "Operation cannot be fulfilled on \"" + std::string(name) +
-                                "\": the object has been modified; please apply your changes to the latest version and "
-                                "try again");
+bool is_resource_path(const std::vector<std::string>& segments) {
+  if (segments.empty()) return false;
+  return segments[0] == "api" ? segments.size() > 2 : segments[0] == "apis" && segments.size() > 3;
 }
 
 }  // namespace
 
+ApiServer::ApiServer(io::Loop& loop, uint64_t seed)
+    : loop_(loop), random_(seed), store_(loop), expiry_(loop, [this] { expire_events(); }) {
+  for (const Resource* resource : resources_.all()) {
+    Resource copy = *resource;
+    const bool other_events = copy.is_events_v1();
+    copy.collection = &store_.collection(other_events ? "/api/v1/events" : copy.path(), copy.namespaced);
+    resources_.add(std::move(copy));
+  }
+  for (const Resource* resource : resources_.all()) {
+    if (resource->storage) keep_as(*resource);
+  }
+  for (const char* name : {"default", "kube-node-lease", "kube-public", "kube-system"}) {
+    const Resource& namespaces = *resources_.find("", "v1", "namespaces");
+    json::value ns = {{"metadata",
+                       {{"name", name},
+                        {"uid", random_.uuid()},
+                        {"creationTimestamp", now_text()},
+                        {"labels", {{"kubernetes.io/metadata.name", name}}}}}};
+    prepare_new(namespaces, ns);
+    store(namespaces, name, std::move(ns), "kube-apiserver");
+  }
+}
+ApiServer::~ApiServer() = default;
+
+void ApiServer::keep_as(const Resource& resource) {
+  resource.collection->head = resource.head();
+  stored_as_.insert_or_assign(resource.collection, resource);
+}
+
+std::string ApiServer::now_text() const {
+  return io::format_rfc3339(std::chrono::floor<std::chrono::seconds>(loop_.wall_now()));
+}
+
 Response ApiServer::refusal(int code, std::string_view reason, std::string_view message) {
-  return {code,
-          Json::object({{"kind", "Status"},
-                        {"apiVersion", "v1"},
-                        {"metadata", Json::object()},
-                        {"status", "Failure"},
-                        {"message", message},
-                        {"reason", reason},
-                        {"code", code}})
-              .dump(),
-          std::nullopt};
+  return to_response({.code = code, .reason = std::string(reason), .message = std::string(message)});
+}
+
+bool ApiServer::is_watch(const Request& request) {
+  if (request.method != "GET") return false;
+  const auto segments = path_segments(request.path);
+  if (!is_resource_path(segments)) return false;
+  const Parts parts = resource_parts(segments);
+  return parts.watch || (Query(request.path).is_on("watch") && parts.name.empty());
+}
+
+tl::expected<ApiServer::Ask, Response> ApiServer::understand(const Request& request, const Caller& caller) const {
+  const auto segments = path_segments(request.path);
+  if (!is_resource_path(segments)) return tl::unexpected(discover(resources_, segments, request));
+  const Parts parts = resource_parts(segments);
+  if (!resources_.has_group(parts.group)) return tl::unexpected(page_not_found());
+  Ask ask;
+  ask.request = &request;
+  ask.caller = caller;
+  ask.resource = resources_.find(parts.group, parts.version, parts.plural);
+  ask.ns = parts.ns;
+  ask.name = parts.name;
+  ask.subresource = parts.subresource;
+  ask.query = Query(request.path);
+  const bool fits = ask.resource && ask.resource->served && (ask.ns.empty() || ask.resource->namespaced) &&
+                    (ask.name.empty() || !ask.ns.empty() || !ask.resource->namespaced);
+  const bool known_subresource =
+      ask.subresource.empty() || (ask.subresource == "status" && fits && ask.resource->status) ||
+      (ask.subresource == "binding" && fits && ask.resource->kind == "Pod" && !ask.resource->custom);
+  if (!fits || !known_subresource) return tl::unexpected(to_response(no_such_resource()));
+  return ask;
+}
+
+// For direct access: what nobody defined is made up.
+ApiServer::Ask ApiServer::locate(std::string_view path) {
+  const Parts parts = resource_parts(path_segments(path));
+  if (!resources_.find(parts.group, parts.version, parts.plural)) {
+    Resource made;
+    made.group = parts.group;
+    made.version = parts.version;
+    made.plural = parts.plural;
+    made.singular = parts.plural.substr(0, parts.plural.size() - (parts.plural.ends_with("s") ? 1 : 0));
+    made.kind = made.singular;
+    if (!made.kind.empty() && made.kind[0] >= 'a' && made.kind[0] <= 'z') made.kind[0] -= 32;
+    made.list_kind = made.kind + "List";
+    made.namespaced = !parts.ns.empty();
+    made.custom = true;
+    made.generation = true;
+    made.collection = &store_.collection(made.path(), made.namespaced);
+    resources_.add(made);
+    keep_as(made);
+  }
+  Ask ask;
+  locate_known(path, ask);
+  return ask;
+}
+
+const ApiServer::Ask* ApiServer::locate_known(std::string_view path, Ask& into) const {
+  const auto segments = path_segments(path);
+  if (!is_resource_path(segments)) return nullptr;
+  const Parts parts = resource_parts(segments);
+  into.resource = resources_.find(parts.group, parts.version, parts.plural);
+  into.ns = parts.ns;
+  into.name = parts.name;
+  return into.resource ? &into : nullptr;
 }
 
 Response ApiServer::handle(const Request& request, const Caller& caller) {
-  const Place place = locate<Place>(request.path);
-  const std::string what = request.method + " " + place.plural;
+  const auto ask = understand(request, caller);
+  if (!ask) return ask.error();
+  const std::string what = request.method + " " + ask->resource->plural;
   ++counts_[what];
-  const uint64_t before = version_;
-  Response response = answer(request, place, caller);
-  if (version_ != before) ++counts_[what + " changed"];
+  const uint64_t before = store_.version();
+  Response response = answer(*ask);
+  if (store_.version() != before) ++counts_[what + " changed"];
   return response;
 }
 
-Response ApiServer::answer(const Request& request, const Place& place, const Caller& caller) {
-  if (place.name.empty()) {
-    if (request.method == "GET") return list(place);
-    if (request.method == "POST") return create(place, request.body, caller);
-    return refusal(405, "MethodNotAllowed");
+Response ApiServer::answer(const Ask& ask) {
+  const std::string& method = ask.request->method;
+  if (ask.subresource == "binding") return method == "POST" ? bind(ask) : to_response(method_not_allowed());
+  if (ask.name.empty()) {
+    if (method == "GET") return list(ask);
+    if (ask.resource->namespaced && ask.ns.empty()) return to_response(method_not_allowed());
+    if (method == "POST") return create(ask);
+    if (method == "DELETE") return remove_collection(ask);
+    return to_response(method_not_allowed());
   }
-  if (request.method == "DELETE") return remove(place, request.body, caller);
-  const Text known = text(place.path);
-  if (!known) return not_found(place.name);
-  if (request.method == "GET") return ok(*known);
-  const auto body = Json::parse(request.body);
-  if (!body) return refusal(400, "BadRequest", body.error().message);
-  const std::string expected = text_at((*body)["metadata"], "resourceVersion");
-  if (request.method == "PUT") return change(place, *body, expected, caller.client);
-  if (request.method != "PATCH") return refusal(405, "MethodNotAllowed");
-  if (request.content_type != "application/merge-patch+json") return refusal(415, "UnsupportedMediaType");
-  return change(place, merged(Json::parse(*known)->view(), body->view()), expected, caller.client);
+  if (method == "GET") return get(ask);
+  if (method == "PUT") return update(ask);
+  if (method == "PATCH") return patch(ask);
+  if (method == "DELETE" && ask.subresource.empty()) return remove(ask);
+  return to_response(method_not_allowed());
 }
 
-Response ApiServer::list(const Place& place) {
-  std::string items;
-  for_each(place.collection, [&](const std::string& path, const Text& object) {
-    if (!place.ns.empty() && path != object_path(place.collection, place.ns, path.substr(path.rfind('/') + 1))) return;
-    if (!items.empty()) items += ",";
-    items += *object;
+void ApiServer::observe(std::function<void(const Change&)> observer) { observers_.push_back(std::move(observer)); }
+
+void ApiServer::announce(const Collection& collection, const Past& past, const std::string& by) {
+  if (observers_.empty()) return;
+  const auto [ns, name] = split_key(collection, past.key);
+  const auto type = past.deleted ? Change::Type::deleted : past.before ? Change::Type::modified : Change::Type::added;
+  const Change change{type,        past.version, past.at, collection.path, std::string(ns), std::string(name),
+                      past.before, past.object,  by};
+  for (const auto& observer : observers_) observer(change);
+}
+
+// The object comes without kind and apiVersion; its text begins with them, so that lists can leave them out.
+Text ApiServer::store(const Resource& resource, const std::string& key, json::value object, const std::string& by) {
+  Collection& collection = *resource.collection;
+  json::object& meta = object_at(object.get_object(), "metadata");
+  meta["resourceVersion"] = std::to_string(store_.next_version());
+  std::string text = collection.head;
+  const std::string rest = json::serialize(object);
+  text.append(rest, 1);
+  const Past& past = store_.change(collection, key, std::make_shared<const std::string>(std::move(text)));
+  const Text stored = past.object;
+  const bool owned = meta.contains("ownerReferences");
+  if (owned || (past.before && past.before->find("\"ownerReferences\"") != std::string::npos)) {
+    const auto before = past.before ? parse(*past.before) : std::nullopt;
+    follow_owners(collection, key, before ? &*before : nullptr, &object);
+  }
+  if (collection.path == "/api/v1/events") {
+    expiries_.push_back({loop_.now() + kEventLife, key, stored});
+    if (!expiry_.pending()) expiry_.set(expiries_.front().at);
+  }
+  announce(collection, past, by);
+  if (stored_as_.at(&collection).kind == "CustomResourceDefinition") define(object, false);
+  return stored;
+}
+
+void ApiServer::drop(const Resource& resource, const std::string& key, const std::string& by) {
+  Collection& collection = *resource.collection;
+  const auto known = collection.objects.find(key);
+  if (known == collection.objects.end()) return;
+  json::value gone = *parse(*known->second);
+  const std::string uid(text_at(gone, {"metadata", "uid"}));
+  gone.get_object().erase("kind");
+  gone.get_object().erase("apiVersion");
+  gone.at("metadata").get_object()["resourceVersion"] = std::to_string(store_.next_version());
+  std::string text = collection.head;
+  const std::string rest = json::serialize(gone);
+  text.append(rest, 1);
+  const Past& past = store_.change(collection, key, nullptr, std::make_shared<const std::string>(std::move(text)));
+  follow_owners(collection, key, &gone, nullptr);
+  announce(collection, past, by);
+  const std::string ns(split_key(collection, key).first);
+  if (stored_as_.at(&collection).kind == "CustomResourceDefinition") define(gone, true);
+  if (resource.kind == "Namespace" && !resource.custom) terminating_.erase(key);
+  foreground_.erase(uid);
+  collect_garbage(uid, by);
+  if (!ns.empty() && terminating_.contains(ns)) finish_namespace(ns, by);
+  if (resource.custom) finish_definition(resource.qualified(), by);
+}
+
+void ApiServer::follow_owners(const Collection& collection, const std::string& key, const json::value* before,
+                              const json::value* now) {
+  const auto each_owner = [](const json::value* object, const auto& visit) {
+    const json::value* owners = object ? find(*object, {"metadata", "ownerReferences"}) : nullptr;
+    if (!owners || !owners->is_array()) return;
+    for (const json::value& owner : owners->get_array()) visit(std::string(text_at(owner, "uid")));
+  };
+  const Dependent dependent{const_cast<Collection*>(&collection), key};
+  each_owner(before, [&](const std::string& uid) {
+    const auto known = dependents_.find(uid);
+    if (known == dependents_.end()) return;
+    known->second.erase(dependent);
+    if (known->second.empty()) dependents_.erase(known);
   });
-  return ok("{\"kind\":\"List\",\"apiVersion\":\"v1\",\"metadata\":{\"resourceVersion\":\"" + std::to_string(version_) +
-            "\"},\"items\":[" + items + "]}");
+  each_owner(now, [&](const std::string& uid) { dependents_[uid].insert(dependent); });
 }
 
-Response ApiServer::create(const Place& place, const std::string& body, const Caller& caller) {
-  auto object = Json::parse(body);
-  if (!object) return refusal(400, "BadRequest", object.error().message);
-  Place made = place;
-  made.name = text_at((*object)["metadata"], "name");
-  if (made.name.empty()) {
-    made.name = text_at((*object)["metadata"], "generateName") + std::to_string(random_.next() % 100000);
+void ApiServer::expire_events() {
+  const Resource& events = *resources_.find("", "v1", "events");
+  while (!expiries_.empty() && expiries_.front().at <= loop_.now()) {
+    const Expiry due = std::move(expiries_.front());
+    expiries_.pop_front();
+    const auto known = events.collection->objects.find(due.key);
+    // A later write has an expiry of its own.
+    if (known != events.collection->objects.end() && known->second == due.object) drop(events, due.key, "etcd");
   }
-  made.path = object_path(made.collection, made.ns, made.name);
-  if (text(made.path)) return refusal(409, "AlreadyExists", "\"" + made.name + "\" already exists");
-  object->set({"metadata", "name"}, made.name);
-  if (!made.ns.empty()) object->set({"metadata", "namespace"}, made.ns);
-  object->set({"metadata", "uid"}, random_.uuid());
-  object->set({"metadata", "creationTimestamp"}, io::format_rfc3339(loop_.wall_now()));
-  store(made, std::move(*object), caller.client);
-  return ok(*text(made.path), 201);
-}
-
-// `wanted` is the whole object as it shall be; its version is not looked at.
-Response ApiServer::change(const Place& place, Json wanted, const std::string& expected_version, std::string_view by) {
-  const Text text_before = text(place.path);
-  const Json known = *Json::parse(*text_before);
-  const std::string version = text_at(known["metadata"], "resourceVersion");
-  const std::string uid = text_at(known["metadata"], "uid");
-  if (!expected_version.empty() && expected_version != version) return conflict(place.name);
-  if (const std::string wanted_uid = text_at(wanted["metadata"], "uid"); !wanted_uid.empty() && wanted_uid != uid) {
-    return conflict(place.name);
-  }
-  wanted.set({"metadata", "uid"}, uid);
-  wanted.set({"metadata", "resourceVersion"}, version);
-  if (!(wanted == known)) store(place, std::move(wanted), by);
-  return ok(*text(place.path));
-}
-
-Response ApiServer::remove(const Place& place, const std::string& body, const Caller& caller) {
-  const Text known = text(place.path);
-  if (!known) return not_found(place.name);
-  const Json object = *Json::parse(*known);
-  if (const auto options = Json::parse(body)) {
-    for (const char* field : {"uid", "resourceVersion"}) {
-      const std::string expected = text_at((*options)["preconditions"], field);
-      if (!expected.empty() && expected != text_at(object["metadata"], field)) return conflict(place.name);
-    }
-  }
-  erase(place.path, caller.client);
-  return ok(Json::object({{"kind", "Status"}, {"status", "Success"}}).dump());
-}
-
-void ApiServer::store(const Place& place, Json object, std::string_view by) {
-  object.set({"metadata", "resourceVersion"}, std::to_string(++version_));
-  Text& slot = objects_[place.path];
-  Text before = std::exchange(slot, std::make_shared<const std::string>(object.dump()));
-  const auto type = before ? Change::Type::modified : Change::Type::added;
-  announce(
-      {type, version_, loop_.now(), place.collection, place.ns, place.name, std::move(before), slot, std::string(by)});
+  if (!expiries_.empty()) expiry_.set(expiries_.front().at);
 }
 
 void ApiServer::put(std::string_view path, Json object, std::string_view by) {
-  const Place place = locate<Place>(path);
+  const Ask ask = locate(path);
   const Text known = text(path);
-  const std::string uid = known ? text_at((*Json::parse(*known))["metadata"], "uid") : random_.uuid();
-  object.set({"metadata", "name"}, place.name).set({"metadata", "uid"}, uid);
-  store(place, std::move(object), by);
+  json::value draft = *parse(object.dump());
+  if (!draft.is_object()) draft.emplace_object();
+  if (ask.resource->is_events_v1()) draft = event_from_v1(std::move(draft));
+  draft.get_object().erase("kind");
+  draft.get_object().erase("apiVersion");
+  json::object& meta = object_at(draft.get_object(), "metadata");
+  meta["name"] = ask.name;
+  if (!ask.ns.empty()) meta["namespace"] = ask.ns;
+  const auto before = known ? parse(*known) : std::nullopt;
+  if (before) meta["uid"] = text_at(*before, {"metadata", "uid"});
+  if (!meta.contains("uid")) meta["uid"] = random_.uuid();
+  const std::string_view created = before ? text_at(*before, {"metadata", "creationTimestamp"}) : "";
+  if (!meta.contains("creationTimestamp"))
+    meta["creationTimestamp"] = created.empty() ? std::string_view(now_text()) : created;
+  json::value raw = draft;
+  const bool wrong = ask.resource->type && conform(draft, *ask.resource->type);
+  store(*ask.resource, ask.key(), wrong ? std::move(raw) : std::move(draft), std::string(by));
 }
 
 void ApiServer::merge(std::string_view path, const Json& patch, std::string_view by) {
-  const Text known = text(path);
-  if (known) change(locate<Place>(path), merged(Json::parse(*known)->view(), patch.view()), {}, by);
+  Ask ask;
+  if (!locate_known(path, ask)) return;
+  const auto known = ask.resource->collection->objects.find(ask.key());
+  if (known == ask.resource->collection->objects.end()) return;
+  json::value before = *parse(*known->second);
+  before.get_object().erase("kind");
+  before.get_object().erase("apiVersion");
+  json::value draft = before;
+  merge_patch(draft, *parse(patch.dump()));
+  json::value raw = draft;
+  const bool wrong = ask.resource->type && conform(draft, *ask.resource->type);
+  if (wrong) draft = std::move(raw);
+  draft.at("metadata").get_object()["uid"] = before.at("metadata").at("uid");
+  draft.at("metadata").get_object()["resourceVersion"] = before.at("metadata").at("resourceVersion");
+  if (draft != before) store(*ask.resource, ask.key(), std::move(draft), std::string(by));
 }
 
 void ApiServer::erase(std::string_view path, std::string_view by) {
-  const auto known = objects_.find(path);
-  if (known == objects_.end()) return;
-  const Place place = locate<Place>(path);
-  const Text before = known->second;
-  Json gone = *Json::parse(*before);
-  objects_.erase(known);
-  gone.set({"metadata", "resourceVersion"}, std::to_string(++version_));
-  announce({Change::Type::deleted, version_, loop_.now(), place.collection, place.ns, place.name, before,
-            std::make_shared<const std::string>(gone.dump()), std::string(by)});
+  Ask ask;
+  if (locate_known(path, ask)) drop(*ask.resource, ask.key(), std::string(by));
 }
 
 Text ApiServer::text(std::string_view path) const {
-  const auto known = objects_.find(path);
-  return known == objects_.end() ? nullptr : known->second;
+  Ask ask;
+  if (!locate_known(path, ask)) return nullptr;
+  const auto known = ask.resource->collection->objects.find(ask.key());
+  if (known == ask.resource->collection->objects.end()) return nullptr;
+  const Text text = fresh(*ask.resource->collection, known->first, known->second);
+  if (ask.resource->storage) return text;
+  return std::make_shared<const std::string>(shown(*ask.resource, known->first, text, false));
 }
 
 Json ApiServer::object(std::string_view path) const {
@@ -300,55 +341,31 @@ Json ApiServer::object(std::string_view path) const {
   return known ? *Json::parse(*known) : Json();
 }
 
-void ApiServer::for_each(std::string_view collection,
+void ApiServer::for_each(std::string_view path,
                          const std::function<void(const std::string&, const Text&)>& visit) const {
-  for (const auto& [path, object] : objects_) {
-    if (locate<Place>(path).collection == collection) visit(path, object);
-  }
+  Ask ask;
+  if (!locate_known(path, ask)) return;
+  const Collection& collection = *ask.resource->collection;
+  // The visitor may change what it visits.
+  std::vector<std::pair<std::string, Text>> all(collection.objects.begin(), collection.objects.end());
+  for (const auto& [key, text] : all) visit(object_path(collection, key), fresh(collection, key, text));
+}
+
+void ApiServer::freshen(std::string_view path, Freshen freshen) {
+  if (const Collection* collection = store_.find(path)) freshen_[collection] = std::move(freshen);
+}
+
+Text ApiServer::fresh(const Collection& collection, const std::string& key, const Text& text) const {
+  const auto known = freshen_.find(&collection);
+  if (known == freshen_.end()) return text;
+  const auto [ns, name] = split_key(collection, key);
+  Text made = known->second(ns, name, text);
+  return made ? made : text;
 }
 
 int ApiServer::count(std::string_view what) const {
   const auto it = counts_.find(what);
   return it == counts_.end() ? 0 : it->second;
-}
-
-void ApiServer::observe(std::function<void(const Change&)> observer) { observers_.push_back(std::move(observer)); }
-
-void ApiServer::announce(Change change) {
-  history_.push_back(std::move(change));
-  for (const auto& observer : observers_) observer(history_.back());
-}
-
-uint64_t ApiServer::version_at(io::Steady when) const {
-  const auto later = std::upper_bound(history_.begin(), history_.end(), when,
-                                      [](io::Steady time, const Change& change) { return time < change.at; });
-  return later == history_.end() ? version_ : later->version - 1;
-}
-
-void ApiServer::compact() {
-  history_.clear();
-  compacted_ = version_;
-}
-
-ApiServer::Opened ApiServer::watch(const Request& request, const Caller&) {
-  const Place place = locate<Place>(request.path);
-  const std::string from = parameter(request.path, "resourceVersion");
-  uint64_t version = version_;
-  if (!from.empty() && from != "0") std::from_chars(from.data(), from.data() + from.size(), version);
-  if (version < compacted_) return {refusal(410, "Expired", "too old resource version"), nullptr};
-  int64_t seconds = 1800;
-  if (const std::string limit = parameter(request.path, "timeoutSeconds"); !limit.empty()) {
-    std::from_chars(limit.data(), limit.data() + limit.size(), seconds);
-  }
-  std::string name = place.name;
-  if (const std::string field = parameter(request.path, "fieldSelector"); field.starts_with("metadata.name%3D")) {
-    name = field.substr(16);
-  }
-  Opened opened;
-  opened.head.status = 200;
-  opened.watch = std::make_unique<HistoryWatch>(*this, place.collection, place.ns, name, version,
-                                                loop_.now() + io::seconds{seconds});
-  return opened;
 }
 
 }  // namespace careen::sim

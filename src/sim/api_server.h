@@ -4,24 +4,29 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "io/loop.h"
 #include "io/random.h"
 #include "kube/json.h"
 #include "kube/transport.h"
+#include "sim/object_store.h"
+#include "sim/resources.h"
+#include "sim/status.h"
+#include "tl/expected.hpp"
 
 namespace careen::sim {
 
-// An object as it was at one version; shared by the store, its history and the watches.
-using Text = std::shared_ptr<const std::string>;
+class Query;
+class Selector;
 
 struct Change {
   enum class Type { added, modified, deleted };
@@ -76,18 +81,20 @@ class ApiServer {
     std::unique_ptr<Watch> watch;
   };
   Opened watch(const kube::Request& request, const Caller& caller = {});
+  // Whether the request is one for watch().
+  static bool is_watch(const kube::Request& request);
 
   // Told of every change, in order, right after it happened. They must not make changes themselves.
   void observe(std::function<void(const Change&)> observer);
 
   // The newest version, and the newest one that happened at or before that time.
-  uint64_t version() const { return version_; }
-  uint64_t version_at(io::Steady when) const;
+  uint64_t version() const { return store_.version(); }
+  uint64_t version_at(io::Steady when) const { return store_.version_at(when); }
   // Forgets history up to here: older watches and continue tokens are answered with 410.
-  void compact();
+  void compact() { store_.compact(); }
 
   // What a person does with kubectl, at once and past all checks. Paths as in requests: /api/v1/nodes/a,
-  // /apis/coordination.k8s.io/v1/namespaces/kube-system/leases/x.
+  // /apis/coordination.k8s.io/v1/namespaces/kube-system/leases/x. A resource nobody defined is served from then on.
   void put(std::string_view path, kube::Json object, std::string_view by = "test");
   void merge(std::string_view path, const kube::Json& patch, std::string_view by = "test");
   void erase(std::string_view path, std::string_view by = "test");
@@ -101,28 +108,102 @@ class ApiServer {
   // Requests that arrived, by "PATCH nodes"; those that changed something by "PATCH nodes changed".
   int count(std::string_view what) const;
 
+  // Fills in what is a function of time when objects of a resource are read, and says it in their text; the stored
+  // text stays. For heartbeats that nobody wants as changes.
+  using Freshen = std::function<Text(std::string_view ns, std::string_view name, const Text&)>;
+  void freshen(std::string_view collection, Freshen freshen);
+
   static kube::Response refusal(int code, std::string_view reason, std::string_view message = "refused by the test");
 
  private:
   friend class HistoryWatch;
-  struct Place;
-  kube::Response answer(const kube::Request& request, const Place& place, const Caller& caller);
-  kube::Response list(const Place& place);
-  kube::Response create(const Place& place, const std::string& body, const Caller& caller);
-  kube::Response change(const Place& place, kube::Json wanted, const std::string& expected_version,
-                        std::string_view by);
-  kube::Response remove(const Place& place, const std::string& body, const Caller& caller);
-  void store(const Place& place, kube::Json object, std::string_view by);
-  void announce(Change change);
+  struct Ask;
+  template <class T>
+  using Either = tl::expected<T, Failure>;
+  // An object that is to be kept, and what is known of it now.
+  struct Draft {
+    json::value object;
+    Text known_text{};
+    json::value known{};
+  };
+
+  // Where a request or path leads.
+  tl::expected<Ask, kube::Response> understand(const kube::Request& request, const Caller& caller) const;
+  Ask locate(std::string_view path);
+  const Ask* locate_known(std::string_view path, Ask& into) const;
+  kube::Response answer(const Ask& ask);
+
+  // Reading.
+  kube::Response get(const Ask& ask) const;
+  kube::Response list(const Ask& ask);
+  Either<uint64_t> version_to_read(const Ask& ask) const;
+  std::string shown(const Resource& resource, std::string_view key, const Text& text, bool in_list) const;
+  Text fresh(const Collection& collection, const std::string& key, const Text& text) const;
+
+  // Writing.
+  kube::Response create(const Ask& ask);
+  kube::Response update(const Ask& ask);
+  kube::Response patch(const Ask& ask);
+  kube::Response bind(const Ask& ask);
+  Either<json::value> decode(const Resource& resource, const std::string& body) const;
+  std::optional<Failure> conform_to(const Resource& resource, json::value& object) const;
+  std::optional<Failure> check_namespace(const Ask& ask, std::string_view name) const;
+  Either<json::value> patched(const Ask& ask, const json::value& known);
+  kube::Response create_decoded(const Ask& ask, json::value object);
+  kube::Response change(const Ask& ask, json::value wanted, const Text& known_text, json::value known, bool patching);
+  kube::Response apply(const Ask& ask);
+  void prepare_new(const Resource& resource, json::value& object) const;
+  void prepare_change(const Ask& ask, json::value& object, const json::value& known) const;
+
+  // Deleting.
+  kube::Response remove(const Ask& ask);
+  kube::Response remove_collection(const Ask& ask);
+  struct Removal;
+  Either<Removal> removal_options(const Ask& ask) const;
+  kube::Response remove_one(const Resource& resource, const std::string& key, const Removal& options,
+                            const std::string& by, bool dry_run);
+  void remove_namespace_content(const std::string& ns, const std::string& by);
+  void finish_namespace(const std::string& ns, const std::string& by);
+  void finish_definition(const std::string& name, const std::string& by);
+  void collect_garbage(const std::string& uid, const std::string& by);
+  void finish_foreground(const Resource& resource, const std::string& key, const std::string& by);
+
+  // Keeping.
+  Text store(const Resource& resource, const std::string& key, json::value object, const std::string& by);
+  void drop(const Resource& resource, const std::string& key, const std::string& by);
+  void announce(const Collection& collection, const Past& past, const std::string& by);
+  void follow_owners(const Collection& collection, const std::string& key, const json::value* before,
+                     const json::value* now);
+  void define(const json::value& definition, bool remove);
+  void expire_events();
+  std::string now_text() const;
+
+  struct Dependent {
+    Collection* collection;
+    std::string key;
+    friend auto operator<=>(const Dependent&, const Dependent&) = default;
+  };
 
   io::Loop& loop_;
   io::Random random_;
-  std::map<std::string, Text, std::less<>> objects_;  // by path
-  std::deque<Change> history_;
-  uint64_t version_ = 1;
-  uint64_t compacted_ = 0;
+  Resources resources_;
+  ObjectStore store_;
+  std::map<const Collection*, Freshen> freshen_;
+  std::map<Collection*, Resource> stored_as_;  // copies: a definition may go before its last watch
+  void keep_as(const Resource& resource);
   std::vector<std::function<void(const Change&)>> observers_;
   std::map<std::string, int, std::less<>> counts_;
+  std::unordered_map<std::string, std::set<Dependent>> dependents_;  // by the owner's UID
+  std::set<std::string> terminating_;                                // namespaces
+  std::set<std::string> foreground_;                                 // UIDs of objects that wait for their dependents
+  struct Expiry {
+    io::Steady at;
+    std::string key;
+    Text object;
+  };
+  std::deque<Expiry> expiries_;  // of events
+  io::Alarm expiry_;
+  std::map<std::string, size_t, std::less<>> remaining_;  // items after a continue token
 };
 
 }  // namespace careen::sim

@@ -35,7 +35,9 @@ struct Network::Call {
 
 // An open stream: what the server has to tell, and how much of it is on its way.
 struct Network::Feed {
-  Feed(io::Loop& client, std::unique_ptr<Watch> w) : watch(std::move(w)), changed(client) {}
+  Feed(io::Loop& loop, std::string name, std::unique_ptr<Watch> w)
+      : client(std::move(name)), watch(std::move(w)), changed(loop) {}
+  std::string client;
   std::unique_ptr<Watch> watch;
   std::string text;  // arrived
   bool ended = false;
@@ -159,7 +161,7 @@ StreamResponse Network::take_effect(Call& call) {
     ApiServer::Opened opened = server_.watch(call.request, caller);
     answer.head = std::move(opened.head);
     if (opened.watch && call.stream_reply) {
-      auto feed = std::make_shared<Feed>(*call.client_loop, std::move(opened.watch));
+      auto feed = std::make_shared<Feed>(*call.client_loop, call.client, std::move(opened.watch));
       feeds_.push_back(feed);
       scope_.spawn(accompany(feed));
       pump(*feed);
@@ -188,7 +190,9 @@ Task<void> Network::accompany(std::weak_ptr<Feed> weak) {
   for (;;) {
     io::Steady next;
     if (const auto feed = weak.lock(); feed && !feed->ended) {
-      next = std::min(loop_.now() + kBookmarks, feed->watch->ends_at());
+      next = loop_.now() + kBookmarks;
+      // Of a frozen stream the end does not come either.
+      if (feed->watch->ends_at() > loop_.now()) next = std::min(next, feed->watch->ends_at());
     } else {
       co_return;
     }
@@ -196,7 +200,7 @@ Task<void> Network::accompany(std::weak_ptr<Feed> weak) {
     const auto feed = weak.lock();
     if (!feed || feed->ended) co_return;
     pump(*feed);
-    if (feed->ended || weather(feed->watch->collection()).frozen) continue;
+    if (feed->ended || frozen(*feed)) continue;
     feed->watch->bookmark(feed->text);
     if (!feed->text.empty()) feed->changed.notify();
   }
@@ -205,6 +209,19 @@ Task<void> Network::accompany(std::weak_ptr<Feed> weak) {
 const Network::Weather& Network::weather(const std::string& collection) const {
   const auto own = weather_.find(collection);
   return own == weather_.end() ? weather_.find("")->second : own->second;
+}
+
+bool Network::frozen(const Feed& feed) const {
+  return weather(feed.watch->collection()).frozen || blind_.contains(feed.client);
+}
+
+void Network::set_blind(std::string_view client, bool blind) {
+  if (blind) {
+    blind_.emplace(client);
+  } else {
+    blind_.erase(std::string(client));
+    scope_.spawn(pump_after(io::Duration{0}));
+  }
 }
 
 void Network::set_weather(std::string_view collection, Weather weather) {
@@ -226,8 +243,8 @@ void Network::pump_all() {
 
 void Network::pump(Feed& feed) {
   if (feed.ended) return;
+  if (frozen(feed)) return;
   const Weather& now = weather(feed.watch->collection());
-  if (now.frozen) return;
   const size_t begun = feed.text.size();
   feed.watch->read(feed.text, now.delay > io::Duration{0} ? server_.version_at(loop_.now() - now.delay) : UINT64_MAX);
   feed.ended = feed.watch->ended();

@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -66,6 +67,8 @@ class Network {
     bool frozen = false;   // nothing comes
   };
   void set_weather(std::string_view collection, Weather weather);
+  // Nothing comes out of the streams of one client.
+  void set_blind(std::string_view client, bool blind);
   // Ends open streams, as a restart of the server does, or a broken connection (an error instead of an end).
   void end_streams(std::string_view collection = "", bool broken = false);
   size_t open_streams() const;
@@ -81,6 +84,7 @@ class Network {
   io::Task<void> reply(std::shared_ptr<Call> call, kube::StreamResponse answer);
   io::Task<void> accompany(std::weak_ptr<Feed> feed);
   const Weather& weather(const std::string& collection) const;
+  bool frozen(const Feed& feed) const;
   void pump(Feed& feed);
   void pump_all();
   io::Task<void> pump_after(io::Duration delay);
@@ -88,6 +92,7 @@ class Network {
   io::Loop& loop_;
   ApiServer& server_;
   std::map<std::string, Weather, std::less<>> weather_;
+  std::set<std::string, std::less<>> blind_;
   std::vector<std::weak_ptr<Feed>> feeds_;
   std::vector<std::shared_ptr<Call>> held_;
   io::Scope scope_;

@@ -28,6 +28,10 @@ class Cluster:
             stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
         self.up_output = subprocess.run([TOOL, "up", "--name", self.name, *self._flags], check=True,
                                         stdout=subprocess.PIPE, text=True).stdout
+        return self.connect()
+
+    def connect(self):
+        """Learns how to reach the cluster, which runs."""
         environment = {}
         for line in self.tool("env").splitlines():
             words = shlex.split(line)

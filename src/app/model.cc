@@ -1,0 +1,78 @@
+#include <fmt/format.h>
+
+#include <csignal>
+#include <cstdio>
+#include <fstream>
+
+#include "app/commands.h"
+#include "io/process.h"
+#include "io/real_loop.h"
+#include "sim/cluster.h"
+#include "sim/http_face.h"
+
+namespace careen::app {
+
+namespace {
+
+constexpr const char* kZones[] = {"zone-a", "zone-b", "zone-c"};
+
+void add_nodes(sim::Cluster& cluster, int count) {
+  auto machine = sim::Kubelets::usual_machine();
+  machine.ready_after = {};
+  for (int index = 0; index < count; ++index) {
+    cluster.kubelets.add(
+        fmt::format("node-{}", index),
+        {{"topology.kubernetes.io/region", "region-1"}, {"topology.kubernetes.io/zone", kZones[index % 3]}}, {},
+        machine);
+  }
+}
+
+bool write_kubeconfig(const std::string& path, const std::string& server) {
+  std::ofstream file(path, std::ios::trunc);
+  file << fmt::format(
+      "apiVersion: v1\n"
+      "kind: Config\n"
+      "current-context: model\n"
+      "clusters:\n"
+      "- name: model\n"
+      "  cluster: {{server: \"{}\"}}\n"
+      "contexts:\n"
+      "- name: model\n"
+      "  context: {{cluster: model, user: model, namespace: default}}\n"
+      "users:\n"
+      "- name: model\n"
+      "  user: {{}}\n",
+      server);
+  file.close();
+  return file.good();
+}
+
+}  // namespace
+
+int serve_model_cluster(const ModelOptions& options) {
+  io::RealLoop loop;
+  sim::Cluster cluster(loop, options.seed);
+  if (!options.empty) add_nodes(cluster, options.nodes);
+  // As on a server that has been running for long: the history of its start is gone.
+  cluster.api.compact();
+  const auto server = sim::serve_model(loop, cluster.network, options.listen);
+  if (!server) {
+    fmt::print(stderr, "{}\n", server.error().message);
+    return 1;
+  }
+  const size_t colon = options.listen.rfind(':');
+  const std::string host = colon == 0 ? "127.0.0.1" : options.listen.substr(0, colon);
+  const std::string address = fmt::format("http://{}:{}", host, (*server)->port());
+  if (!options.kubeconfig.empty() && !write_kubeconfig(options.kubeconfig, address)) {
+    fmt::print(stderr, "{}: cannot be written\n", options.kubeconfig);
+    return 1;
+  }
+  fmt::print("{}\n", address);
+  std::fflush(stdout);
+  bool stop = false;
+  const auto watch = io::watch_signals(loop, {SIGTERM, SIGINT}, [&](int) { stop = true; });
+  loop.run_until([&] { return stop; });
+  return 0;
+}
+
+}  // namespace careen::app

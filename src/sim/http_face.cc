@@ -1,0 +1,122 @@
+#include "sim/http_face.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+#include <vector>
+
+namespace careen::sim {
+
+namespace {
+
+using io::ServerRequest;
+using io::ServerResponse;
+using io::Task;
+
+// More than any watch lasts: the server decides when one ends.
+constexpr io::Duration kPatience = io::hours{24};
+// kubectl and informers keep a connection for each watch.
+constexpr int kConnections = 2000;
+
+constexpr const char* kDiscoveryType = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
+
+std::string client_name(const ServerRequest& request) {
+  const std::string_view agent = io::header(request.headers, "User-Agent");
+  const std::string_view name = agent.substr(0, agent.find_first_of(" /"));
+  return name.empty() ? "unknown" : std::string(name);
+}
+
+bool asks_for_watch(std::string_view query) {
+  while (!query.empty()) {
+    const std::string_view pair = query.substr(0, query.find('&'));
+    query.remove_prefix(std::min(pair.size() + 1, query.size()));
+    // As the real server reads booleans: anything but "false" and "0" is true.
+    if (pair == "watch") return true;
+    if (pair.starts_with("watch=")) return pair != "watch=false" && pair != "watch=0";
+  }
+  return false;
+}
+
+// Only collections can be watched; with a name it is an ordinary read.
+bool is_collection(std::string_view path) {
+  std::vector<std::string_view> words;
+  while (!path.empty()) {
+    path.remove_prefix(1);
+    const std::string_view word = path.substr(0, path.find('/'));
+    if (!word.empty()) words.push_back(word);
+    path.remove_prefix(word.size());
+  }
+  if (words.empty() || (words[0] != "api" && words[0] != "apis")) return false;
+  const size_t prefix = words[0] == "api" ? 2 : 3;
+  const size_t rest = words.size() - std::min(words.size(), prefix);
+  return rest == 1 || (rest == 3 && words[prefix] == "namespaces");
+}
+
+class WatchBody final : public io::BodyStream {
+ public:
+  explicit WatchBody(std::unique_ptr<kube::Stream> stream) : stream_(std::move(stream)) {}
+  Task<io::Result<bool>> read(std::string& into) override { return stream_->read(into); }
+
+ private:
+  std::unique_ptr<kube::Stream> stream_;
+};
+
+ServerResponse to_http(kube::Response from) {
+  ServerResponse response;
+  response.status = from.status;
+  response.body = std::move(from.body);
+  // All but "404 page not found" is JSON. Clients tell the two forms of discovery by their type.
+  if (response.body.starts_with('{')) response.content_type = "application/json";
+  if (response.body.starts_with(R"({"kind":"APIGroupDiscoveryList")")) response.content_type = kDiscoveryType;
+  if (from.retry_after) {
+    const auto whole = std::chrono::ceil<std::chrono::seconds>(*from.retry_after);
+    response.headers.emplace_back("Retry-After", std::to_string(whole.count()));
+  }
+  return response;
+}
+
+// The network lost the request or its answer: to an HTTP client that is a connection that breaks.
+class Broken final : public io::BodyStream {
+ public:
+  Task<io::Result<bool>> read(std::string&) override { co_return io::fail(io::ErrorKind::closed, "lost on the way"); }
+};
+ServerResponse broken() {
+  ServerResponse response;
+  response.stream = std::make_unique<Broken>();
+  return response;
+}
+
+Task<ServerResponse> answer(io::RealLoop& loop, Network& network, ServerRequest from) {
+  kube::Request request;
+  request.method = from.method;
+  request.path = std::move(from.target);
+  request.content_type = std::string(io::header(from.headers, "Content-Type"));
+  request.accept = std::string(io::header(from.headers, "Accept"));
+  request.body = std::move(from.body);
+  request.timeout = kPatience;
+  const auto transport = network.connect(loop, client_name(from));
+  if (from.method != "GET" || !asks_for_watch(from.query) || !is_collection(from.path)) {
+    auto answer = co_await transport->send(std::move(request));
+    co_return answer ? to_http(std::move(*answer)) : broken();
+  }
+  auto opened = co_await transport->open(std::move(request));
+  if (!opened) co_return broken();
+  ServerResponse response = to_http(std::move(opened->head));
+  if (opened->stream) {
+    response.content_type = "application/json";
+    response.stream = std::make_unique<WatchBody>(std::move(opened->stream));
+  }
+  co_return response;
+}
+
+}  // namespace
+
+io::Result<std::unique_ptr<io::HttpServer>> serve_model(io::RealLoop& loop, Network& network, std::string address) {
+  io::ServerOptions options;
+  options.address = std::move(address);
+  options.max_connections = kConnections;
+  return io::serve_http(loop, std::move(options),
+                        [&loop, &network](ServerRequest request) { return answer(loop, network, std::move(request)); });
+}
+
+}  // namespace careen::sim

@@ -1,0 +1,17 @@
+// The model cluster's API server on a port, so that kubectl and other programs can talk to it: HTTP becomes requests
+// of the Network and back, and watches stream. There is no encryption and nobody is asked who they are: for loopback.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "io/http_server.h"
+#include "io/real_loop.h"
+#include "sim/network.h"
+
+namespace careen::sim {
+
+// Serves until destroyed. The name of a client, as treatments and changes have it, is the first word of its User-Agent.
+io::Result<std::unique_ptr<io::HttpServer>> serve_model(io::RealLoop& loop, Network& network, std::string address);
+
+}  // namespace careen::sim

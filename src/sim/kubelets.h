@@ -1,0 +1,61 @@
+// The kubelets of the model's nodes, and the controller that watches over them. Heartbeats are a function of time:
+// they are filled in when somebody reads a node or its lease, and are no changes. What a stopped kubelet leads to, and
+// its return, are.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "io/loop.h"
+#include "sim/api_server.h"
+
+namespace careen::sim {
+
+class Kubelets {
+ public:
+  Kubelets(io::Loop& loop, ApiServer& api);
+  ~Kubelets();
+  Kubelets(const Kubelets&) = delete;
+  Kubelets& operator=(const Kubelets&) = delete;
+
+  using Labels = std::vector<std::pair<std::string, std::string>>;
+  struct Machine {
+    std::string cpu, memory, pods;
+    io::Duration ready_after{};
+  };
+  static Machine usual_machine() { return {"32", "128Gi", "110", io::seconds{2}}; }
+  // A node that registers now and is ready a little later. Labels come beside those every kubelet sets.
+  void add(const std::string& name, const Labels& labels = {}, const Labels& annotations = {},
+           const Machine& machine = usual_machine());
+
+  // Its heartbeats stop; fifty seconds later the node is known to be unreachable.
+  void stop(const std::string& node);
+  void start(const std::string& node);
+  bool running(const std::string& node) const;
+
+ private:
+  struct Kubelet {
+    io::Steady since{};    // its heartbeats count from here
+    io::Steady stopped{};  // kNever while it runs
+    bool lost = false;     // the controller gave it up
+    std::unique_ptr<io::Alarm> next{};
+  };
+  Text with_heartbeats(std::string_view name, const Text& text) const;
+  Text with_renewal(std::string_view name, const Text& text) const;
+  // The last beat at or before now, or before it stopped.
+  io::Wall last_beat(const Kubelet& kubelet, io::Duration every) const;
+  void become_ready(const std::string& name);
+  void give_up(const std::string& name);
+  kube::Json conditions(const char* ready, const char* other, const char* reason, const std::string& message,
+                        const std::string& beat) const;
+  void forget(const std::string& name);
+
+  io::Loop& loop_;
+  ApiServer& api_;
+  std::map<std::string, Kubelet, std::less<>> kubelets_;
+};
+
+}  // namespace careen::sim

@@ -1,0 +1,101 @@
+#include "sim/object_store.h"
+
+#include <algorithm>
+
+namespace careen::sim {
+
+namespace {
+
+// etcd is compacted every five minutes; small histories are kept whole, large ones never outgrow memory.
+constexpr io::Duration kRemembered = io::minutes{5};
+constexpr size_t kFewest = 1000;
+constexpr size_t kMost = 200'000;
+
+}  // namespace
+
+std::deque<Past>::const_iterator after(const Collection& collection, uint64_t version) {
+  return std::upper_bound(collection.history.begin(), collection.history.end(), version,
+                          [](uint64_t wanted, const Past& past) { return wanted < past.version; });
+}
+
+Collection& ObjectStore::collection(const std::string& path, bool namespaced) {
+  Collection& found = collections_[path];
+  found.path = path;
+  found.namespaced = namespaced;
+  return found;
+}
+
+Collection* ObjectStore::find(std::string_view path) {
+  const auto found = collections_.find(path);
+  return found == collections_.end() ? nullptr : &found->second;
+}
+
+const Past& ObjectStore::change(Collection& collection, const std::string& key, Text object, Text last) {
+  Past past;
+  past.version = ++version_;
+  past.at = loop_.now();
+  past.key = key;
+  if (object) {
+    Text& slot = collection.objects[key];
+    past.before = std::exchange(slot, object);
+    past.object = std::move(object);
+  } else {
+    const auto known = collection.objects.find(key);
+    past.before = known->second;
+    past.object = std::move(last);
+    past.deleted = true;
+    collection.objects.erase(known);
+  }
+  log_.push_back({past.version, past.at, &collection});
+  collection.history.push_back(std::move(past));
+  while (log_.size() > kMost || (log_.size() > kFewest && log_.front().at + kRemembered < loop_.now())) forget_oldest();
+  return collection.history.back();
+}
+
+void ObjectStore::forget_oldest() {
+  forgotten_ = log_.front().version;
+  log_.front().collection->history.pop_front();
+  log_.pop_front();
+}
+
+void ObjectStore::compact() {
+  while (!log_.empty()) forget_oldest();
+  forgotten_ = version_;
+}
+
+uint64_t ObjectStore::version_at(io::Steady when) const {
+  const auto later = std::upper_bound(log_.begin(), log_.end(), when,
+                                      [](io::Steady time, const Mark& mark) { return time < mark.at; });
+  return later == log_.end() ? version_ : later->version - 1;
+}
+
+void ObjectStore::visit(const Collection& collection, uint64_t at, std::string_view from,
+                        const Visitor& visitor) const {
+  // What was different then: for each key changed since, the text before its first change.
+  std::map<std::string_view, const Text*> then;
+  for (auto past = after(collection, at); past != collection.history.end(); ++past)
+    then.emplace(past->key, &past->before);
+  auto now = collection.objects.lower_bound(from);
+  auto old = then.lower_bound(from);
+  while (now != collection.objects.end() || old != then.end()) {
+    const bool take_old = now == collection.objects.end() || (old != then.end() && old->first <= now->first);
+    if (!take_old) {
+      if (!visitor(now->first, now->second)) return;
+      ++now;
+      continue;
+    }
+    if (now != collection.objects.end() && now->first == old->first) ++now;
+    if (*old->second && !visitor(std::string(old->first), *old->second)) return;
+    ++old;
+  }
+}
+
+Text ObjectStore::read(const Collection& collection, const std::string& key, uint64_t at) const {
+  for (auto past = after(collection, at); past != collection.history.end(); ++past) {
+    if (past->key == key) return past->before;
+  }
+  const auto found = collection.objects.find(key);
+  return found == collection.objects.end() ? nullptr : found->second;
+}
+
+}  // namespace careen::sim

@@ -1,0 +1,82 @@
+// Objects as text at versions, and the changes that led to them. One counter numbers all changes; history is bounded,
+// and what is forgotten is known: older reads and watches are refused.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "io/loop.h"
+
+namespace careen::sim {
+
+// An object as it was at one version; shared by the store, its history and the watches.
+using Text = std::shared_ptr<const std::string>;
+
+// One change, as a collection remembers it.
+struct Past {
+  uint64_t version = 0;
+  io::Steady at{};
+  std::string key;
+  Text before;  // null when added
+  Text object;  // when deleted: as it was last, with the version of its deletion
+  bool deleted = false;
+};
+
+// The objects of one resource in all namespaces, by "namespace/name" or "name".
+struct Collection {
+  std::string path;
+  bool namespaced = false;
+  std::string head;  // how the text of its objects begins, up to where kinds differ: {"kind":"Node","apiVersion":"v1",
+  std::map<std::string, Text, std::less<>> objects;
+  std::deque<Past> history;
+};
+
+class ObjectStore {
+ public:
+  explicit ObjectStore(io::Loop& loop) : loop_(loop) {}
+
+  // It is never removed, so that watches may hold it.
+  Collection& collection(const std::string& path, bool namespaced);
+  Collection* find(std::string_view path);
+
+  // The version the next change will have.
+  uint64_t next_version() const { return version_ + 1; }
+  // A null object deletes; `last` is then what watches are told.
+  const Past& change(Collection& collection, const std::string& key, Text object, Text last = nullptr);
+
+  uint64_t version() const { return version_; }
+  uint64_t version_at(io::Steady when) const;
+  // Changes up to here are forgotten.
+  uint64_t forgotten() const { return forgotten_; }
+  void compact();
+
+  // Objects of keys from `from` on as they were at that version, until the visitor returns false.
+  using Visitor = std::function<bool(const std::string& key, const Text&)>;
+  void visit(const Collection& collection, uint64_t at, std::string_view from, const Visitor& visitor) const;
+  Text read(const Collection& collection, const std::string& key, uint64_t at) const;
+
+ private:
+  struct Mark {
+    uint64_t version;
+    io::Steady at;
+    Collection* collection;
+  };
+  void forget_oldest();
+
+  io::Loop& loop_;
+  std::map<std::string, Collection, std::less<>> collections_;
+  std::deque<Mark> log_;
+  uint64_t version_ = 1;
+  uint64_t forgotten_ = 0;
+};
+
+// Changes after that version, oldest first.
+std::deque<Past>::const_iterator after(const Collection& collection, uint64_t version);
+
+}  // namespace careen::sim

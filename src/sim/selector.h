@@ -1,0 +1,48 @@
+// Label and field selectors: their grammar, and what they match.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sim/resources.h"
+#include "sim/value.h"
+#include "tl/expected.hpp"
+
+namespace careen::sim {
+
+// Which objects of a resource a list or watch wants.
+class Selector {
+ public:
+  // The texts as in the query, decoded. The error is what the server answers with 400.
+  static tl::expected<Selector, std::string> parse(std::string_view labels, std::string_view fields,
+                                                   const Resource& resource);
+  bool matches(const json::value& object) const;
+  // Matches everything.
+  bool empty() const { return labels_.empty() && fields_.empty(); }
+  // Set when only the object of that name can match.
+  std::string name() const;
+
+ private:
+  struct Requirement {
+    enum class Operator { in, not_in, exists, not_exists, greater, less };
+    std::string key;
+    Operator op = Operator::exists;
+    std::vector<std::string> values;
+  };
+  struct FieldRequirement {
+    std::string field;
+    bool equal = true;
+    std::string value;
+  };
+  friend class LabelParser;
+  static bool holds(const Requirement& requirement, const json::value* labels);
+
+  std::vector<Requirement> labels_;
+  std::vector<FieldRequirement> fields_;
+};
+
+// The value a field selector sees, the empty text when there is none.
+std::string field_value(const json::value& object, std::string_view field);
+
+}  // namespace careen::sim

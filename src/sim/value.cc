@@ -1,0 +1,100 @@
+#include "sim/value.h"
+
+namespace careen::sim {
+
+namespace {
+// Deeper than any object the API server accepts is meant to be, shallow enough for the stack.
+constexpr size_t kDeepest = 256;
+}  // namespace
+
+const json::value* member(const json::value& value, std::string_view key) {
+  return value.is_object() ? value.get_object().if_contains(key) : nullptr;
+}
+
+json::value* member(json::value& value, std::string_view key) {
+  return value.is_object() ? value.get_object().if_contains(key) : nullptr;
+}
+
+const json::value* find(const json::value& value, std::initializer_list<std::string_view> path) {
+  const json::value* at = &value;
+  for (const std::string_view key : path) {
+    at = member(*at, key);
+    if (!at) return nullptr;
+  }
+  return at;
+}
+
+json::value* find(json::value& value, std::initializer_list<std::string_view> path) {
+  return const_cast<json::value*>(find(std::as_const(value), path));
+}
+
+std::string_view text_at(const json::value& value, std::string_view key) {
+  const json::value* found = member(value, key);
+  return found && found->is_string() ? std::string_view(found->get_string()) : std::string_view();
+}
+
+std::string_view text_at(const json::object& object, std::string_view key) {
+  const json::value* found = object.if_contains(key);
+  return found && found->is_string() ? std::string_view(found->get_string()) : std::string_view();
+}
+
+std::string_view text_at(const json::value& value, std::initializer_list<std::string_view> path) {
+  const json::value* found = find(value, path);
+  return found && found->is_string() ? std::string_view(found->get_string()) : std::string_view();
+}
+
+std::optional<int64_t> integer_at(const json::value& value, std::initializer_list<std::string_view> path) {
+  const json::value* found = find(value, path);
+  if (!found || !found->is_number()) return std::nullopt;
+  json::error_code failed;
+  const auto number = found->to_number<int64_t>(failed);
+  return failed ? std::nullopt : std::optional<int64_t>(number);
+}
+
+json::object& object_at(json::object& parent, std::string_view key) {
+  json::value& slot = parent[key];
+  if (!slot.is_object()) slot.emplace_object();
+  return slot.get_object();
+}
+
+std::string_view go_kind(const json::value& value) {
+  switch (value.kind()) {
+    case json::kind::null:
+      return "null";
+    case json::kind::bool_:
+      return "bool";
+    case json::kind::string:
+      return "string";
+    case json::kind::array:
+      return "array";
+    case json::kind::object:
+      return "object";
+    default:
+      return "number";
+  }
+}
+
+std::optional<json::value> parse(std::string_view text, json::storage_ptr storage) {
+  json::parse_options options;
+  options.max_depth = kDeepest;
+  json::error_code failed;
+  json::value value = json::parse(text, failed, std::move(storage), options);
+  if (failed) return std::nullopt;
+  return value;
+}
+
+std::string go_syntax_error(std::string_view text) {
+  json::parse_options options;
+  options.max_depth = kDeepest;
+  json::stream_parser parser({}, options);
+  json::error_code failed;
+  const size_t read = parser.write_some(text.data(), text.size(), failed);
+  const auto character = [&](size_t at) { return std::string("'") + text[at] + "'"; };
+  if (failed && read < text.size()) return "invalid character " + character(read) + " looking for beginning of value";
+  if (!failed && read < text.size()) return "invalid character " + character(read) + " after top-level value";
+  return "unexpected end of JSON input";
+}
+
+std::string quoted(std::string_view text) { return json::serialize(json::string(text)); }
+
+}  // namespace careen::sim

@@ -1,0 +1,53 @@
+// A maintenance campaign, all of it drawn from a seed: the cluster, careen's configuration and replicas, and what
+// people do with the nodes meanwhile. People's edits come in such an order that the end is the same however long
+// anything takes: what they take away they give back.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "io/time.h"
+#include "kube/json.h"
+#include "settings.h"
+
+namespace careen::explore {
+
+using Labels = std::map<std::string, std::string>;
+
+struct NodePlan {
+  std::string name;
+  Labels labels;
+};
+
+// Something a person does to a node.
+struct Edit {
+  enum class Kind {
+    label,     // set or removed (null)
+    annotate,  // the same for an annotation
+    remove,    // the node is deleted
+    make,      // and made again, with the labels that people want on it
+  };
+  io::Duration at{};
+  std::string node;
+  Kind kind = Kind::label;
+  std::string key = {};
+  kube::Json value = {};
+};
+
+struct Campaign {
+  uint64_t seed = 0;
+  std::vector<NodePlan> nodes;
+  Settings settings;
+  std::vector<io::Duration> skews;  // one a replica
+  std::vector<Edit> edits;          // in order of time
+};
+
+Campaign draw_campaign(uint64_t seed);
+// Three nodes one after the other, for crashes at every single write.
+Campaign small_campaign(int replicas, bool marks);
+
+inline std::string node_path(std::string_view name) { return "/api/v1/nodes/" + std::string(name); }
+
+}  // namespace careen::explore

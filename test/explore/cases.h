@@ -1,0 +1,43 @@
+// Cases from seeds, and the systematic ones. Several seeds share a campaign, so that its undisturbed run is needed only
+// once for all of them.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "run.h"
+
+namespace careen::explore {
+
+inline constexpr uint64_t kSeedsPerCampaign = 8;
+
+class Cases {
+ public:
+  // The case of a seed, of those nodes only unless the list is empty; with the undisturbed run of its campaign.
+  struct Prepared {
+    Case one;
+    Outcome undisturbed;
+  };
+  Prepared make(uint64_t seed, const std::vector<std::string>& nodes = {});
+
+ private:
+  std::optional<uint64_t> known_;  // of which campaign
+  Outcome undisturbed_;
+};
+
+// Small campaigns with a crash before and after each write, that write being lost, passing, or arriving late.
+struct Systematic {
+  std::string name;
+  Case one;
+  Expectation expected;
+};
+// The undisturbed run of a small campaign may fail too; then that is all there is.
+struct SystematicCases {
+  std::vector<Systematic> cases;
+  std::vector<Outcome> failed;
+};
+SystematicCases systematic_cases();
+
+}  // namespace careen::explore

@@ -1,0 +1,94 @@
+// The explorer itself: the same case runs the same way, faults strike, failures are made smaller.
+#include <gtest/gtest.h>
+
+#include "cases.h"
+#include "shrink.h"
+
+namespace careen::explore {
+namespace {
+
+Outcome run_seed(uint64_t seed, bool timeline) {
+  Cases cases;
+  const auto [one, undisturbed] = cases.make(seed);
+  return run_case(one, undisturbed.end, {.timeline = timeline});
+}
+
+TEST(Explore, TheSameSeedRunsTheSameWay) {
+  for (const uint64_t seed : {1, 8, 13}) {
+    const Outcome first = run_seed(seed, true), second = run_seed(seed, true);
+    ASSERT_GT(first.timeline.size(), 10000u);
+    EXPECT_EQ(first.timeline, second.timeline) << "seed " << seed;
+    EXPECT_EQ(first.end.nodes, second.end.nodes);
+  }
+}
+
+TEST(Explore, WatchingDoesNotChangeTheRun) {
+  const Outcome watched = run_seed(5, true), alone = run_seed(5, false);
+  EXPECT_EQ(watched.virtual_time, alone.virtual_time);
+  EXPECT_EQ(watched.writes, alone.writes);
+}
+
+TEST(Explore, AnotherSeedRunsAnotherWay) { EXPECT_NE(run_seed(1, true).timeline, run_seed(2, true).timeline); }
+
+TEST(Explore, EveryNodeThatIsWantedGetsThroughAnUndisturbedCampaign) {
+  const Campaign campaign = small_campaign(2, true);
+  const Outcome outcome = run_undisturbed(campaign);
+  EXPECT_FALSE(outcome.failed());
+  EXPECT_EQ(outcome.transitions, 9);
+  for (const auto& [node, state] : outcome.end.nodes) {
+    EXPECT_NE(state.find("example.com/done-p=yes"), std::string::npos) << state;
+    EXPECT_NE(state.find("example.com/mark-p=yes"), std::string::npos) << state;
+    EXPECT_EQ(state.find("example.com/busy-p"), std::string::npos) << state;
+  }
+}
+
+TEST(Explore, EachSystematicCrashStrikes) {
+  const SystematicCases all = systematic_cases();
+  ASSERT_TRUE(all.failed.empty());
+  ASSERT_GT(all.cases.size(), 100u);
+  for (size_t i = 0; i < all.cases.size(); i += 20) {
+    const Systematic& one = all.cases[i];
+    EXPECT_EQ(run_case(one.one, one.expected).coverage.count(Action::crash), 1) << one.name;
+  }
+}
+
+// An expectation that nothing can meet stands for a bug: of all perturbations and nodes, only what it takes stays.
+TEST(Explore, AFailingCaseIsMadeSmaller) {
+  Case failing;
+  failing.seed = 1;
+  failing.campaign = small_campaign(1, false);
+  for (int i = 1; i <= 6; ++i) {
+    Perturbation one;
+    one.index = i;
+    one.trigger.at = io::seconds{i};
+    one.action = i == 4 ? Action::add_finalizer : Action::edit_foreign_label;
+    failing.perturbations.push_back(one);
+  }
+  // Only somebody who adds a finalizer breaks this.
+  const auto broken = [](const Case& one) {
+    for (const Perturbation& what : one.perturbations) {
+      if (what.action == Action::add_finalizer) return true;
+    }
+    return false;
+  };
+  const Case smallest = make_smaller(failing, broken);
+  ASSERT_EQ(smallest.perturbations.size(), 1u);
+  EXPECT_EQ(smallest.perturbations[0].index, 4);
+  EXPECT_EQ(smallest.campaign.nodes.size(), 1u);
+}
+
+TEST(Explore, APerturbationReadsAsASentence) {
+  Perturbation what;
+  what.index = 3;
+  what.trigger = {Trigger::Kind::before_write, {}, Target::nodes, 7};
+  what.action = Action::hold;
+  what.span = io::seconds{45};
+  EXPECT_EQ(what.text(), "#3 before write 7 to nodes: hold it, 45s");
+  what.action = Action::crash;
+  what.fate = Fate::late;
+  what.delay = io::seconds{17};
+  EXPECT_EQ(what.text(), "#3 before write 7 to nodes: crash, the write arrives 17s later, 45s");
+}
+
+}  // namespace
+}  // namespace careen::explore

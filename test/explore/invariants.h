@@ -1,0 +1,103 @@
+// What must hold at every step, whatever goes wrong: checked on every change at the API server and on every request
+// that careen sends. Knows what careen was told to do, not how it does it.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "campaign.h"
+#include "io/virtual_time.h"
+#include "node_facts.h"
+#include "settings.h"
+#include "sim/api_server.h"
+#include "sim/network.h"
+
+namespace careen::explore {
+
+inline constexpr const char* kLockPath =
+    "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/maintenance-controller-leader-election.cloud.sap";
+inline constexpr const char* kLedgerPath = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/careen-ledger";
+
+struct Violation {
+  io::Duration at{};  // since the beginning
+  std::string rule;   // short
+  std::string what;
+};
+
+class Invariants {
+ public:
+  Invariants(const io::VirtualTime& time, const sim::ApiServer& api, const Settings& settings)
+      : time_(time), api_(api), settings_(settings) {}
+
+  // What happened to careen, from whoever did it. A process is named after its connection.
+  void started(const std::string& process, const std::string& identity, io::Duration skew);
+  void configured(const std::string& process, const Settings& settings);
+  void lock_tampered() { lock_tampered_ = time_.now(); }
+  void ledger_deleted() { ledger_missing_ = true; }
+  // Nothing goes wrong from now on: timers have to be kept.
+  void calm() { calm_since_ = time_.now(); }
+
+  void sent(const sim::Sending& sending);
+  void changed(const sim::Change& change);
+
+  void violate(std::string rule, std::string what);
+  const std::vector<Violation>& violations() const { return violations_; }
+  // Transitions that took effect.
+  int transitions() const { return transitions_; }
+
+ private:
+  struct Process {
+    std::string identity;
+    io::Duration skew{};
+    std::vector<std::pair<io::Steady, Settings>> history;  // since when which configuration was in force
+    std::map<std::string, io::Steady> renewals;            // when they were sent, by renewTime
+    std::optional<io::Steady> renewed;                     // when the last one that took effect was sent
+  };
+  // A node that careen has let into maintenance.
+  struct Admitted {
+    std::string profile;
+    std::string process;
+    io::Steady decided{};
+    io::Wall since{};
+    Limit limit;
+    std::string zone;
+    bool altered = false;  // somebody else has changed what limits look at
+  };
+
+  Process* process_of(std::string_view client);
+  const Limit& limit_at(const Process& process, std::string_view profile, io::Steady when) const;
+  void check_leadership(const sim::Sending& sending, Process& process);
+  void check_recorded(const sim::Sending& sending, Process& process);
+  void node_changed(const sim::Change& change);
+  void node_written(const sim::Change& change, Process& process, const NodeFacts& before, const NodeFacts& after);
+  void check_untouched(const sim::Change& change, const NodeFacts& before, const NodeFacts& after);
+  void check_profile(const sim::Change& change, Process& process, const Plan& plan, const NodeFacts& before,
+                     const NodeFacts& after);
+  void check_move(const sim::Change& change, Process& process, const Plan& plan, const NodeFacts& before,
+                  const NodeFacts& after);
+  void admit(const sim::Change& change, Process& process, const Plan& plan, const NodeFacts& after);
+  void check_limits();
+  bool counts_for(const Admitted& asking, const std::string& node, const Admitted& other) const;
+  void lease_changed(const sim::Change& change);
+  void ledger_changed(const sim::Change& change);
+  void event_changed(const sim::Change& change);
+
+  const io::VirtualTime& time_;
+  const sim::ApiServer& api_;
+  const Settings& settings_;
+  std::map<std::string, Process, std::less<>> processes_;
+  std::map<std::string, NodeFacts, std::less<>> nodes_;
+  std::map<std::string, Admitted, std::less<>> admitted_;  // by node
+  std::set<std::string> moved_;                            // "uid profile state", for events
+  std::string lock_holder_;
+  std::string ledger_writer_;
+  std::optional<io::Steady> lock_tampered_, ledger_back_, calm_since_;
+  bool ledger_missing_ = false;  // somebody has deleted it
+  std::vector<Violation> violations_;
+  int transitions_ = 0;
+};
+
+}  // namespace careen::explore

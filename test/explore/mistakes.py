@@ -1,0 +1,200 @@
+#!/usr/bin/env python3
+"""Mistakes that the explorer must find.
+
+    mistakes.py generate SOURCE_DIR OUTPUT_DIR     copies of the sources concerned, with the mistakes in them
+    mistakes.py check EXPLORE_MISTAKEN SEEDS       makes each of them in turn; prints which seeds find them
+
+careen itself carries nothing of this. A mistake names a file under src/, a piece of its text that occurs exactly once,
+and what stands there instead; MISTAKE in that text is true when the program was told to make this one. A piece that is
+not found, or found twice, ends the build: then the table has to follow the code.
+"""
+
+import concurrent.futures
+import os
+import pathlib
+import re
+import subprocess
+import sys
+
+CONTROLLER = "profiles/controller.cc"
+LEDGER = "budget/ledger.cc"
+
+# Name, what it is, and the changes: file, text, mistaken text.
+MISTAKES = [
+    ("no-reservation", "a place is reserved when the write is made, not when it is decided", [
+        (CONTROLLER,
+         "    p_.ledger.reserve(*decision.admission);\n    refresh_occupancy(key);\n",
+         "    if (!MISTAKE) {\n      p_.ledger.reserve(*decision.admission);\n      refresh_occupancy(key);\n    }\n"),
+        (CONTROLLER,
+         "  if (decision.admission && !co_await p_.ledger.recorded(decision.uid)) {\n",
+         "  if (MISTAKE && decision.admission) {\n"
+         "    co_await io::yield_to_others(p_.loop);\n"
+         "    p_.ledger.reserve(*decision.admission);\n    refresh_occupancy(key);\n  }\n"
+         "  if (decision.admission && !co_await p_.ledger.recorded(decision.uid)) {\n"),
+    ]),
+    ("own-write-unseen", "the answer to an own write does not enter the cache", [
+        (CONTROLLER, "  if (answer && enter_world(*answer)) {", "  if (answer && (MISTAKE || enter_world(*answer))) {"),
+    ]),
+    ("no-guard", "the lease is not looked at before a write", [
+        ("kube/client.cc", "    if (writes && guard_) {", "    if (writes && guard_ && !MISTAKE) {"),
+    ]),
+    ("guard-once", "the lease is not looked at again before a write is repeated", [
+        ("kube/client.cc", "  bool maybe_applied = false;\n  for (int attempt = 1;; ++attempt) {\n",
+         "  bool maybe_applied = false;\n  if (MISTAKE && writes && guard_ && !guard_()) {\n"
+         "    co_return tl::make_unexpected(not_leader());\n  }\n"
+         "  for (int attempt = 1;; ++attempt) {\n"),
+        ("kube/client.cc", "      const std::optional<io::Duration> allowed = guard_();\n",
+         "      const std::optional<io::Duration> allowed = MISTAKE && attempt > 1 ? options.timeout : guard_();\n"),
+    ]),
+    ("two-writes", "the state label and the data are written one after the other", [
+        ("profiles/decide.cc", "    draft_.set_annotation(kDataAnnotation, decision_.data);",
+         "    if (!MISTAKE || !draft_.changed()) draft_.set_annotation(kDataAnnotation, decision_.data);"),
+    ]),
+    ("wake-lost", "a process that has not written anything yet sets no timers", [
+        (CONTROLLER, "  if (decision.wake) queue_.wake_at(",
+         "  if (decision.wake && !(MISTAKE && meters_->writes(\"accepted\").value() == 0)) queue_.wake_at("),
+    ]),
+    ("old-event", "an old watch event replaces what a newer write has left", [
+        ("kube/cache.h", "  if (object.version <= known.version) return false;",
+         "  if (!MISTAKE && object.version <= known.version) return false;"),
+    ]),
+    ("finalizers", "the list of finalizers is overwritten", [
+        ("profiles/node_draft.cc", "  put(patch, \"labels\", labels_);",
+         "  if (MISTAKE) patch.set({\"metadata\", \"finalizers\"}, Json::array({\"people.example/keep\"}));\n"
+         "  put(patch, \"labels\", labels_);"),
+    ]),
+    ("leak", "a place is given back only once the node is in maintenance", [
+        (CONTROLLER, "  if (!p_.ledger.has(uid)) return;\n",
+         "  if (!p_.ledger.has(uid)) return;\n"
+         "  if (const kube::Node* node = p_.nodes.find(key);\n"
+         "      MISTAKE && node && (!node->label(kStateLabel) || *node->label(kStateLabel) != \"in-maintenance\")) {\n"
+         "    return;\n  }\n"),
+    ]),
+    ("ambiguous", "no answer is taken for a failure", [
+        (CONTROLLER, "  if (answer || answer.error().ambiguous() || answer.error().code >= 500) {",
+         "  if (answer || (!MISTAKE && (answer.error().ambiguous() || answer.error().code >= 500))) {"),
+    ]),
+    ("no-touch", "a write of unknown fate is taken to have failed when the node has not changed yet", [
+        (CONTROLLER, "  kube::Json touch = kube::Json::object();\n",
+         "  if (MISTAKE) co_return true;\n  kube::Json touch = kube::Json::object();\n"),
+    ]),
+    ("inherited", "what a predecessor has admitted is forgotten", [
+        (CONTROLLER, "  while (!co_await settle(node, uid, std::nullopt))",
+         "  while (!MISTAKE && !co_await settle(node, uid, std::nullopt))"),
+    ]),
+    ("no-fencing", "a leader does not look whether another has taken the ledger over", [
+        (LEDGER, "  return record.writer != options_->identity || record.epoch != epoch_;",
+         "  if (MISTAKE) return false;\n  return record.writer != options_->identity || record.epoch != epoch_;"),
+    ]),
+    ("unrecorded", "the node is written while its admission is still on the way to the ledger", [
+        (LEDGER, "    if (it->second.recorded || in_memory_) co_return true;",
+         "    if (it->second.recorded || in_memory_ || MISTAKE) co_return true;"),
+    ]),
+    ("no-precondition", "a node patch does not say which version it was computed from", [
+        ("profiles/node_draft.cc",
+         "  patch.set({\"metadata\", \"resourceVersion\"}, std::to_string(base_.version));\n",
+         "  if (!MISTAKE) patch.set({\"metadata\", \"resourceVersion\"}, std::to_string(base_.version));\n"),
+    ]),
+    ("limit-of-yesterday", "a new configuration does not reach what is counted and who waits", [
+        (CONTROLLER, "  occupancy_.rebuild(*config_);\n  waiters_.clear();\n  alarms_.clear();\n  p_.nodes.for_each(",
+         "  occupancy_.rebuild(*config_);\n  waiters_.clear();\n  alarms_.clear();\n  if (!MISTAKE) p_.nodes.for_each("),
+    ]),
+]
+
+# Compiled with the mistaken headers, because they use them.
+WITH_HEADERS = ["app/replica.cc", CONTROLLER, LEDGER, "kube/client.cc", "profiles/decide.cc", "profiles/node_draft.cc"]
+
+DECLARATION = """// Which of the mistakes is made; 0 for none.
+#pragma once
+namespace careen::explore {
+extern int mistake;
+inline bool making(int number) { return mistake == number; }
+}  // namespace careen::explore
+"""
+
+
+def fail(message):
+    sys.exit(f"test/explore/mistakes.py: {message}")
+
+
+def mistaken(source, file, number_of):
+    text = (source / file).read_text()
+    for name, _, changes in MISTAKES:
+        for where, old, new in changes:
+            if where != file:
+                continue
+            found = text.count(old)
+            if found != 1:
+                fail(f"mistake \"{name}\": the text it replaces in src/{file} occurs {found} times instead of once; "
+                     f"bring the table in line with the code:\n{old}")
+            text = text.replace(old, new.replace("MISTAKE", f"careen::explore::making({number_of[name]})"))
+    return text
+
+
+def write(path, text):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if not path.exists() or path.read_text() != text:
+        path.write_text(text)
+
+
+def generate(source, output):
+    number_of = {name: number for number, (name, _, _) in enumerate(MISTAKES, 1)}
+    write(output / "making.h", DECLARATION)
+    files = sorted({file for _, _, changes in MISTAKES for file, _, _ in changes} | set(WITH_HEADERS))
+    for file in files:
+        text = mistaken(source, file, number_of)
+        write(output / file, "#include \"making.h\"\n" + text)
+    names = ", ".join(f"\"{name}\"" for name, _, _ in MISTAKES)
+    write(output / "mistake.cc",
+          "#include \"mistake.h\"\n\n#include \"making.h\"\n\n#include <algorithm>\n\nnamespace careen::explore {\n\nint mistake = 0;\n\n"
+          f"std::vector<std::string> mistakes() {{ return {{{names}}}; }}\n\n"
+          "void make_mistake(const std::string& name) {\n"
+          "  const auto all = mistakes();\n"
+          "  const auto it = std::find(all.begin(), all.end(), name);\n"
+          "  mistake = it == all.end() ? 0 : static_cast<int>(it - all.begin()) + 1;\n}\n\n"
+          "}  // namespace careen::explore\n")
+
+
+def find(program, name, seeds):
+    """The first seed that finds it, and the rule it broke."""
+    run = subprocess.run([program, "--mistake", name, "--seeds", seeds, "--no-shrink"], capture_output=True, text=True)
+    failed = re.search(r"^seed (\d+) fails:\n *[0-9.]+ +\[([a-z]+)\] (.*)", run.stdout, re.MULTILINE)
+    if run.returncode == 1 and failed:
+        return int(failed.group(1)), failed.group(2), failed.group(3)
+    if run.returncode == 0:
+        return None
+    # A mistake may also break careen's own assertions; that finds it too.
+    last = re.search(r"seed (\d+)\n*\Z", run.stdout)
+    return (int(last.group(1)) if last else 0), "abort", (run.stderr.strip().splitlines() or ["crashed"])[-1]
+
+
+def check(program, seeds):
+    names = [name for name, _, _ in MISTAKES]
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        results = dict(zip(names, pool.map(lambda name: find(program, name, seeds), names)))
+    print(f"{'mistake':<20} {'seeds':>6}  {'rule':<10} found by")
+    for name in names:
+        found = results[name]
+        print(f"{name:<20} " + (f"{found[0]:>6}  {found[1]:<10} {found[2][:110]}" if found else "   not found"))
+    for found in filter(None, results.values()):
+        if subprocess.run([program, "--seed", str(found[0])], capture_output=True).returncode != 0:
+            sys.exit(f"seed {found[0]} fails also without a mistake")
+    missed = [name for name in names if not results[name]]
+    if missed:
+        sys.exit(f"the explorer does not find {', '.join(missed)} within seeds {seeds}")
+
+
+def main():
+    if len(sys.argv) == 4 and sys.argv[1] == "generate":
+        generate(pathlib.Path(sys.argv[2]) / "src", pathlib.Path(sys.argv[3]))
+    elif len(sys.argv) == 4 and sys.argv[1] == "check":
+        check(sys.argv[2], sys.argv[3])
+    elif len(sys.argv) == 2 and sys.argv[1] == "files":
+        files = {file for _, _, changes in MISTAKES for file, _, _ in changes} | set(WITH_HEADERS)
+        print(";".join(sorted(files)))
+    else:
+        sys.exit(__doc__)
+
+
+if __name__ == "__main__":
+    main()

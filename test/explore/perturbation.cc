@@ -1,0 +1,147 @@
+#include "perturbation.h"
+
+#include <fmt/format.h>
+
+#include <array>
+
+#include "draw.h"
+
+namespace careen::explore {
+
+using io::minutes;
+using io::seconds;
+
+namespace {
+
+constexpr std::array<std::string_view, kActions> kNames{"lose it",
+                                                        "refuse it",
+                                                        "mask its answer",
+                                                        "cut its answer",
+                                                        "leave it unanswered",
+                                                        "slow it down",
+                                                        "hold it",
+                                                        "slow its answer down",
+                                                        "crash",
+                                                        "suspend",
+                                                        "stop",
+                                                        "isolate",
+                                                        "edit a foreign label",
+                                                        "edit a foreign annotation",
+                                                        "add a taint",
+                                                        "add a finalizer",
+                                                        "edit the state label",
+                                                        "remove the data",
+                                                        "damage the data",
+                                                        "call maintenance off",
+                                                        "change the profile",
+                                                        "change the zone",
+                                                        "ask again",
+                                                        "delete the node",
+                                                        "lower the limit",
+                                                        "raise the limit",
+                                                        "close the limit",
+                                                        "break the configuration",
+                                                        "delay streams",
+                                                        "freeze streams",
+                                                        "end streams",
+                                                        "break streams",
+                                                        "read stale",
+                                                        "outage",
+                                                        "trouble with events",
+                                                        "compact",
+                                                        "delete the ledger",
+                                                        "take the lock",
+                                                        "empty the lock",
+                                                        "delete the lock",
+                                                        "usurp the lock"};
+
+bool concerns_a_write(Action action) { return action <= Action::slow_answer; }
+
+Trigger draw_trigger(Draw& draw, Action action, int nodes, io::Duration horizon) {
+  Trigger trigger;
+  if (action == Action::usurp) {
+    return {Trigger::Kind::before_write,
+            {},
+            draw.of({Target::ledger, Target::ledger, Target::nodes}),
+            draw.between(1, 2 * nodes)};
+  }
+  const bool write = concerns_a_write(action);
+  if (!write && draw.one_in(3)) {
+    trigger.at = draw.between(io::Duration{0}, horizon);
+    return trigger;
+  }
+  trigger.kind = write || draw.one_in(2) ? Trigger::Kind::before_write : Trigger::Kind::after_write;
+  trigger.target = draw.of({Target::nodes, Target::nodes, Target::nodes, Target::nodes, Target::ledger, Target::ledger,
+                            Target::ledger, Target::lock, Target::events});
+  const int most = trigger.target == Target::nodes    ? 4 * nodes
+                   : trigger.target == Target::ledger ? 2 * nodes
+                   : trigger.target == Target::lock   ? 40
+                                                      : 3 * nodes;
+  trigger.count = draw.between(1, most);
+  return trigger;
+}
+
+Action draw_action(Draw& draw) {
+  // What has found most is drawn more often.
+  if (draw.one_in(3)) {
+    return draw.of({Action::crash, Action::crash, Action::suspend, Action::suspend, Action::hold, Action::hold,
+                    Action::delay_streams, Action::lower_limit, Action::cut, Action::isolate, Action::usurp,
+                    Action::usurp});
+  }
+  return static_cast<Action>(draw.between(0, kActions - 1));
+}
+
+}  // namespace
+
+std::string_view name_of(Action action) { return kNames[static_cast<size_t>(action)]; }
+
+std::string_view name_of(Target target) {
+  constexpr std::array<std::string_view, 5> names{"nodes", "ledger", "lock", "events", "anything"};
+  return names[static_cast<size_t>(target)];
+}
+
+std::string Perturbation::text() const {
+  std::string out = fmt::format("#{} ", index);
+  if (trigger.kind == Trigger::Kind::at) {
+    out += fmt::format("at {}", io::format_duration(trigger.at));
+  } else {
+    out += fmt::format("{} write {} to {}", trigger.kind == Trigger::Kind::before_write ? "before" : "after",
+                       trigger.count, name_of(trigger.target));
+  }
+  out += fmt::format(": {}", name_of(action));
+  if (action == Action::refuse || action == Action::mask || action == Action::outage ||
+      action == Action::event_trouble) {
+    out += code == 0 ? " (no answer)" : fmt::format(" ({})", code);
+  }
+  if (action == Action::crash || action == Action::suspend) {
+    out += fate == Fate::lost     ? ", the write is lost"
+           : fate == Fate::passes ? ", the write passes"
+                                  : fmt::format(", the write arrives {} later", io::format_duration(delay));
+  }
+  if (span > io::Duration{0}) out += fmt::format(", {}", io::format_duration(span));
+  return out;
+}
+
+std::vector<Perturbation> draw_perturbations(uint64_t seed, const Campaign& campaign, io::Duration horizon) {
+  Draw draw(seed * 2);
+  std::vector<Perturbation> list;
+  const int nodes = static_cast<int>(campaign.nodes.size());
+  for (int i = draw.between(1, 8); i > 0; --i) {
+    Perturbation one;
+    one.index = static_cast<int>(list.size()) + 1;
+    one.action = draw_action(draw);
+    one.trigger = draw_trigger(draw, one.action, nodes, horizon);
+    one.span = draw.one_in(3) ? draw.between(seconds{1}, seconds{9}) : draw.between(seconds{10}, minutes{1});
+    one.delay = draw.one_in(3) ? draw.between(seconds{1}, seconds{9}) : draw.between(seconds{10}, minutes{1});
+    one.code = draw.of({429, 500, 503, 504, 503});
+    if ((one.action == Action::outage || one.action == Action::event_trouble) && draw.one_in(3)) one.code = 0;
+    // A server that answers 429 says that it did nothing.
+    if (one.action == Action::mask && one.code == 429) one.code = 500;
+    one.fate = draw.of({Fate::lost, Fate::passes, Fate::late});
+    one.choice = draw.next();
+    list.push_back(one);
+  }
+  return list;
+}
+
+}  // namespace careen::explore

@@ -1,0 +1,98 @@
+// One thing that goes wrong: when, and what. A case is a campaign and a list of these; each is a value that can be
+// printed, and left out when a failing case is made smaller.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "campaign.h"
+#include "io/time.h"
+
+namespace careen::explore {
+
+// What careen writes.
+enum class Target { nodes, ledger, lock, events, any };
+
+struct Trigger {
+  enum class Kind { at, before_write, after_write };
+  Kind kind = Kind::at;
+  io::Duration at{};  // since the beginning
+  Target target = Target::nodes;
+  int count = 1;  // the how many-th write to the target
+};
+
+enum class Action {
+  // To the write that triggers it.
+  lose,
+  refuse,      // with `code`
+  mask,        // it takes effect, and is answered with `code`
+  cut,         // it takes effect, and the connection breaks
+  unanswered,  // it takes effect, and no answer comes
+  slow,        // it takes `span` to arrive
+  hold,        // the same, but its sender has long given up
+  slow_answer,
+  // To the process that sends the write; to one that leads, if triggered by time.
+  crash,    // `fate` tells what becomes of the write
+  suspend,  // for `span`
+  stop,     // as by SIGTERM
+  isolate,  // nothing passes for `span`
+  // To a node: that of the write, or any.
+  edit_foreign_label,
+  edit_foreign_annotation,
+  add_taint,
+  add_finalizer,
+  edit_state_label,
+  remove_data,
+  damage_data,  // for `span`
+  call_off,     // the label that asks for maintenance is away for `span`
+  change_profile,
+  change_zone,
+  ask_again,
+  delete_node,  // made again after `span`
+  // To the configuration.
+  lower_limit,
+  raise_limit,
+  close_limit,   // nothing is let in for `span`
+  break_config,  // it cannot be read for `span`
+  // To the API server and the way to it.
+  delay_streams,
+  freeze_streams,
+  end_streams,
+  break_streams,
+  stale_reads,
+  outage,         // every request is answered with `code`, or lost if that is 0
+  event_trouble,  // the same for events
+  compact,
+  delete_ledger,
+  take_lock,   // somebody else is written into it
+  empty_lock,  // it seems to be given back
+  delete_lock,
+  usurp,  // it seems to be given back, but its holder does not see that, and what it sends is slow
+};
+inline constexpr int kActions = static_cast<int>(Action::usurp) + 1;
+
+// Of a write whose sender crashes or stands still.
+enum class Fate { lost, passes, late };
+
+struct Perturbation {
+  int index = 0;
+  Trigger trigger;
+  Action action = Action::lose;
+  io::Duration span{};
+  io::Duration delay{};  // of a crash: until the process is started again; of a late write: until it arrives
+  int code = 503;
+  Fate fate = Fate::passes;
+  uint64_t choice = 0;  // which node, which resource, which value
+
+  std::string text() const;
+};
+
+std::string_view name_of(Action action);
+std::string_view name_of(Target target);
+
+// As many as the seed says, within a campaign that takes about `horizon`.
+std::vector<Perturbation> draw_perturbations(uint64_t seed, const Campaign& campaign, io::Duration horizon);
+
+}  // namespace careen::explore

@@ -1,0 +1,343 @@
+#include "stage.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "profiles/names.h"
+
+namespace careen::explore {
+
+using io::milliseconds;
+using io::seconds;
+using kube::Json;
+
+namespace {
+
+// Until the kubelet starts a process again that has ended by itself.
+constexpr io::Duration kRestart = seconds{3};
+// In one instant.
+constexpr int kMostSteps = 1'000'000;
+
+Target target_of(const sim::Sending& sending) {
+  const std::string& path = sending.request.path;
+  if (path.find("/events") != std::string::npos) return Target::events;
+  if (sending.client.ends_with("/lease")) return Target::lock;
+  return path.find("/leases") != std::string::npos ? Target::ledger : Target::nodes;
+}
+
+}  // namespace
+
+// careen's own log lines, in the timeline.
+class Stage::TimelineLog final : public io::LogSink {
+ public:
+  TimelineLog(Stage& stage, std::string process) : stage_(stage), process_(std::move(process)) {}
+  bool enabled(io::LogLevel level) const override { return level != io::LogLevel::debug; }
+  void write(io::LogLevel, std::string_view name, std::string_view message, const io::LogFields& fields) override {
+    std::string line = fmt::format("{} {}: {}", process_, name, message);
+    for (const auto& [key, value] : fields) line += fmt::format(" {}={}", key, value);
+    stage_.note(line);
+  }
+
+ private:
+  Stage& stage_;
+  std::string process_;
+};
+
+Stage::Stage(const Case& one, bool timeline)
+    : time(one.seed),
+      server_(time.make_loop()),
+      cluster(std::make_unique<sim::Cluster>(*server_, one.campaign.seed + 1)),
+      invariants(time, cluster->api, one.campaign.settings),
+      case_(one),
+      timeline_(timeline),
+      draw_(one.seed * 3 + 2),
+      settings_(one.campaign.settings),
+      struck_(one.perturbations.size()) {
+  cluster->api.observe([this](const sim::Change& change) { observe(change); });
+  cluster->network.treat = [this](const sim::Sending& sending) { return treat(sending); };
+  cluster->network.served = [this](const sim::Sending& sending, const kube::Response& response) {
+    served(sending, response);
+  };
+  for (const NodePlan& node : one.campaign.nodes) {
+    wanted_[node.name] = node.labels;
+    make(node.name);
+  }
+  for (const Edit& what : one.campaign.edits) {
+    agenda_.emplace(io::Steady{what.at}, [this, &what] { edit(what); });
+  }
+  for (const Perturbation& what : one.perturbations) {
+    if (what.trigger.kind != Trigger::Kind::at) continue;
+    agenda_.emplace(io::Steady{what.trigger.at}, [this, &what] {
+      if (armed_) strike(what, {leader(), nullptr, nullptr, "at a time"});
+    });
+  }
+  for (size_t i = 0; i < one.campaign.skews.size(); ++i) {
+    auto replica = std::make_unique<Replica>();
+    replica->name = fmt::format("careen-{}", i);
+    replica->skew = one.campaign.skews[i];
+    replicas_.push_back(std::move(replica));
+    start(*replicas_.back());
+  }
+}
+
+Stage::~Stage() {
+  // The server still answers while processes go; nobody is interested any more.
+  cluster->network.treat = nullptr;
+  cluster->network.served = nullptr;
+}
+
+void Stage::note(std::string_view line) {
+  if (timeline_) timeline_text += fmt::format("{:>10.3f}  {}\n", io::to_seconds(now()), line);
+}
+
+void Stage::start(Replica& replica) {
+  const std::string name = fmt::format("{}.{}", replica.name.substr(0, replica.name.find('.')), ++replica.starts);
+  replica.name = name;
+  replica.dying = false;
+  replica.suspended = false;
+  app::ModelProcessOptions options;
+  options.name = name;
+  options.seed = case_.seed * 1000 + static_cast<uint64_t>(replica.starts * 10) + (replica.name[7] - '0');
+  options.skew = replica.skew;
+  if (timeline_) options.log = io::Log(std::make_shared<TimelineLog>(*this, name), "");
+  replica.process = std::make_unique<app::ModelProcess>(time, *cluster, "", options);
+  write_config(replica);
+  invariants.started(name, replica.process->replica().identity(), replica.skew);
+  replica.process->replica().on_config = [this, &replica] { invariants.configured(replica.name, replica.settings); };
+  note(fmt::format("{} starts", name));
+}
+
+void Stage::write_config(Replica& replica) {
+  if (!replica.process) return;
+  replica.settings = settings_;
+  if (closed_ > 0) {
+    for (Plan& plan : replica.settings.plans) plan.limit.max = 0;
+  }
+  replica.process->set_config(broken_ > 0 ? "profiles: [" : replica.settings.yaml());
+}
+
+// From now on it does nothing more; it is gone as soon as it can be destroyed.
+void Stage::crash(Replica& replica, io::Duration restart_after) {
+  if (replica.dying || !replica.process) return;
+  replica.dying = true;
+  replica.process->suspend();
+  lasts(restart_after);
+  soon_.push_back([this, &replica, restart_after] {
+    note(fmt::format("{} is dead", replica.name));
+    replica.process.reset();
+    later(restart_after, [this, &replica] {
+      if (!replica.process) start(replica);
+    });
+  });
+}
+
+Stage::Replica* Stage::sender(std::string_view client) {
+  for (const auto& replica : replicas_) {
+    if (client.substr(0, client.find('/')) == replica->name) return replica.get();
+  }
+  return nullptr;
+}
+
+Stage::Replica* Stage::leader() {
+  for (const auto& replica : replicas_) {
+    if (replica->process && replica->process->replica().election().leading()) return replica.get();
+  }
+  return replicas_.front().get();
+}
+
+void Stage::lasts(io::Duration span) { faults_end_ = std::max(faults_end_, now() + span); }
+
+void Stage::later(io::Duration span, std::function<void()> action) {
+  agenda_.emplace(time.now() + span, std::move(action));
+}
+
+// Something that goes on for ever without time going on.
+void Stage::check_progress() {
+  if (std::exchange(last_step_, time.now()) != time.now()) steps_ = 0;
+  if (++steps_ > kMostSteps) invariants.violate("livelock", "careen does not come to rest");
+}
+
+void Stage::run_until(io::Duration when) {
+  const auto ended = [this] {
+    return std::any_of(replicas_.begin(), replicas_.end(), [](const auto& replica) {
+      return replica->process && !replica->dying && replica->process->exit_code();
+    });
+  };
+  while (!violated()) {
+    const io::Steady next = std::min(io::Steady{when}, agenda_.empty() ? io::kNever : agenda_.begin()->first);
+    time.run_until(
+        [&] {
+          check_progress();
+          return !soon_.empty() || violated() || ended();
+        },
+        next - time.now());
+    for (const auto& replica : replicas_) {
+      if (!replica->process || replica->dying || !replica->process->exit_code()) continue;
+      note(fmt::format("{} has ended by itself", replica->name));
+      crash(*replica, kRestart);
+    }
+    while (!soon_.empty()) {
+      const auto action = std::move(soon_.front());
+      soon_.pop_front();
+      action();
+    }
+    while (!agenda_.empty() && agenda_.begin()->first <= time.now()) {
+      const auto action = std::move(agenda_.begin()->second);
+      agenda_.erase(agenda_.begin());
+      action();
+    }
+    if (time.now() >= io::Steady{when} && soon_.empty() && !ended()) return;
+  }
+}
+
+void Stage::observe(const sim::Change& change) {
+  if (timeline_) {
+    std::string what;
+    if (change.collection == "/api/v1/nodes" && change.type != sim::Change::Type::deleted) {
+      what = end_state(NodeFacts::read(*change.object));
+    } else if (change.name == "careen-ledger") {
+      what = *change.object;
+    }
+    constexpr const char* kTypes[] = {"made", "changed", "deleted"};
+    note(fmt::format("{} {} {}/{} {}", change.by, kTypes[static_cast<int>(change.type)],
+                     change.collection.substr(change.collection.rfind('/') + 1), change.name, what));
+  }
+  invariants.changed(change);
+}
+
+sim::Treatment Stage::treat(const sim::Sending& sending) {
+  sim::Treatment treatment;
+  treatment.before = draw_.between(milliseconds{1}, milliseconds{8});
+  treatment.after = draw_.between(milliseconds{1}, milliseconds{8});
+  treatment.stale = stale_;
+  Replica* replica = sender(sending.client);
+  if (!replica || replica->dying) {
+    treatment.lost = true;
+    return treatment;
+  }
+  const Target target = target_of(sending);
+  if (replica->isolated_until && time.now() < *replica->isolated_until) treatment.lost = true;
+  for (const auto& trouble : {outage_, target == Target::events ? event_trouble_ : std::nullopt}) {
+    if (!trouble) continue;
+    treatment.lost |= *trouble == 0;
+    if (*trouble != 0) treatment.refuse = sim::ApiServer::refusal(*trouble, "Trouble");
+  }
+  if (!sending.writes()) return treatment;
+
+  invariants.sent(sending);
+  if (target == Target::nodes || target == Target::ledger) last_write_ = now();
+  ++writes[target];
+  const int count = ++sent_[target], all = ++sent_[Target::any];
+  if (timeline_)
+    note(fmt::format("{} sends {} {} {}", sending.client, sending.request.method, sending.request.path,
+                     target == Target::nodes ? sending.request.body : ""));
+  for (size_t i = 0; armed_ && i < struck_.size(); ++i) {
+    const Perturbation& what = case_.perturbations[i];
+    const bool due = what.trigger.target == Target::any ? what.trigger.count == all
+                                                        : what.trigger.target == target && what.trigger.count == count;
+    if (struck_[i] || !due || what.trigger.kind != Trigger::Kind::before_write) continue;
+    struck_[i] = true;
+    strike(what, {replica, &sending, &treatment, fmt::format("before {} {}", sending.request.method, name_of(target))});
+  }
+  return treatment;
+}
+
+void Stage::served(const sim::Sending& sending, const kube::Response&) {
+  Replica* replica = sender(sending.client);
+  if (!replica || !sending.writes()) return;
+  const Target target = target_of(sending);
+  const int count = ++served_[target], all = ++served_[Target::any];
+  for (size_t i = 0; armed_ && i < struck_.size(); ++i) {
+    const Perturbation& what = case_.perturbations[i];
+    const bool due = what.trigger.target == Target::any ? what.trigger.count == all
+                                                        : what.trigger.target == target && what.trigger.count == count;
+    if (struck_[i] || !due || what.trigger.kind != Trigger::Kind::after_write) continue;
+    struck_[i] = true;
+    strike(what, {replica, &sending, nullptr, fmt::format("after {} {}", sending.request.method, name_of(target))});
+  }
+}
+
+void Stage::edit(const Edit& what) {
+  switch (what.kind) {
+    case Edit::Kind::label: {
+      if (what.value.view().is_null()) {
+        wanted_[what.node].erase(what.key);
+      } else {
+        wanted_[what.node][what.key] = std::string(*what.value.view().text());
+      }
+      return set(what.node, "labels", what.key, what.value);
+    }
+    case Edit::Kind::annotate:
+      return set(what.node, "annotations", what.key, what.value);
+    case Edit::Kind::remove:
+      return cluster->api.erase(node_path(what.node), "people");
+    case Edit::Kind::make:
+      return make(what.node);
+  }
+}
+
+void Stage::set(const std::string& node, std::string_view map, std::string_view key, Json value) {
+  Json patch = Json::object();
+  patch.set({"metadata", map, key}, std::move(value));
+  cluster->api.merge(node_path(node), patch, "people");
+}
+
+void Stage::make(const std::string& node) {
+  if (cluster->api.text(node_path(node))) return;
+  Json object = Json::object({{"kind", "Node"}, {"apiVersion", "v1"}});
+  for (const auto& [key, value] : wanted_[node]) object.set({"metadata", "labels", key}, value);
+  object.set({"metadata", "annotations", "people.example/remark"}, "mine");
+  object.set({"metadata", "finalizers"}, Json::array({"people.example/keep"}));
+  object.set({"spec", "taints"},
+             Json::array({Json::object({{"key", "people.example/pool"}, {"effect", "NoSchedule"}})}));
+  cluster->api.put(node_path(node), std::move(object), "people");
+}
+
+std::map<std::string, std::string> Stage::end_states() const {
+  std::map<std::string, std::string> states;
+  for (const NodePlan& node : case_.campaign.nodes) {
+    const sim::Text text = cluster->api.text(node_path(node.name));
+    if (text) states[node.name] = end_state(NodeFacts::read(*text));
+  }
+  return states;
+}
+
+double Stage::swept_late() {
+  double late = 0;
+  for (const auto& replica : replicas_) {
+    if (replica->process) late += replica->process->replica().metrics().counter("careen_sweep_late_total", "").value();
+  }
+  return late;
+}
+
+void Stage::check_problems() {
+  for (const auto& replica : replicas_) {
+    if (!replica->process) continue;
+    for (const auto& [key, problem] : replica->process->replica().problems().open()) {
+      invariants.violate("problem", fmt::format("{} still has a problem: {}: {}", replica->name, key, problem));
+    }
+  }
+}
+
+void Stage::check_settled() {
+  const Replica* leads = nullptr;
+  for (const auto& replica : replicas_) {
+    if (!replica->process) invariants.violate("idle", replica->name + " does not run");
+    if (replica->process && replica->process->replica().election().leading()) leads = replica.get();
+  }
+  if (!leads) return invariants.violate("idle", "nobody leads");
+  for (const auto& [uid, entry] : leads->process->replica().ledger().entries()) {
+    invariants.violate("ledger", fmt::format("{} still keeps a place for node {}", leads->name, entry.admission.node));
+  }
+  const sim::Text lease = cluster->api.text(kLedgerPath);
+  const auto document = Json::parse(lease ? *lease : "null");
+  const auto record = budget::LedgerRecord::parse(
+      (*document)["metadata"]["annotations"][budget::Ledger::kAnnotation].text().value_or(""));
+  if (!record || !record->admitted.empty()) {
+    // One that somebody deleted is written again with the next admission.
+    if (lease) invariants.violate("ledger", "the ledger is not empty in the end: " + *lease);
+  }
+}
+
+}  // namespace careen::explore

@@ -1,0 +1,122 @@
+// The stage of one case: model cluster, careen processes and people, and the faults that perturbations put on them.
+// Processes that die or end are started again, as the kubelet does.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/model_process.h"
+#include "draw.h"
+#include "invariants.h"
+#include "io/virtual_time.h"
+#include "run.h"
+#include "sim/cluster.h"
+
+namespace careen::explore {
+
+class Stage {
+ public:
+  Stage(const Case& one, bool timeline);
+  ~Stage();
+
+  // Runs until that time since the beginning, or until something is violated.
+  void run_until(io::Duration when);
+  bool violated() const { return !invariants.violations().empty(); }
+  io::Duration now() const { return time.now().time_since_epoch(); }
+  // No fault lasts longer than this; what has not struck is off from `calm_after` on.
+  io::Duration faults_end() const { return faults_end_; }
+  void disarm() { armed_ = false; }
+  io::Duration last_write() const { return last_write_; }  // of a node or of the ledger
+  std::map<std::string, std::string> end_states() const;
+  // Everybody runs, somebody leads, and no place is kept for anybody.
+  void check_settled();
+  void check_problems();
+  double swept_late();
+
+  void note(std::string_view line);
+  std::string timeline_text;
+  Coverage coverage;
+  std::map<Target, int> writes;
+
+  io::VirtualTime time;
+
+ private:
+  struct Replica {
+    std::string name;  // changes with every start
+    int starts = 0;
+    io::Duration skew{};
+    std::unique_ptr<app::ModelProcess> process;
+    Settings settings;  // as written to its file
+    bool dying = false;
+    bool suspended = false;
+    std::optional<io::Steady> isolated_until;
+  };
+  struct Hit {  // where a perturbation strikes
+    Replica* replica = nullptr;
+    const sim::Sending* sending = nullptr;
+    sim::Treatment* treatment = nullptr;
+    std::string place;
+  };
+  class TimelineLog;
+
+  std::unique_ptr<io::Loop> server_ = nullptr;
+
+ public:
+  std::unique_ptr<sim::Cluster> cluster;
+  Invariants invariants;
+
+ private:
+  sim::Treatment treat(const sim::Sending& sending);
+  void served(const sim::Sending& sending, const kube::Response& response);
+  void observe(const sim::Change& change);
+  void check_progress();
+  Replica* sender(std::string_view client);
+  Replica* leader();
+
+  void strike(const Perturbation& what, Hit hit);
+  void strike_write(const Perturbation& what, sim::Treatment& treatment);
+  void strike_process(const Perturbation& what, const Hit& hit);
+  void strike_node(const Perturbation& what, const std::string& node);
+  void strike_config(const Perturbation& what);
+  void strike_server(const Perturbation& what);
+  void usurp(const Perturbation& what, const Hit& hit);
+  void blind(const Replica& replica, io::Duration span);
+  void lasts(io::Duration span);
+  void later(io::Duration span, std::function<void()> action);
+
+  void start(Replica& replica);
+  void crash(Replica& replica, io::Duration restart_after);
+  void write_config(Replica& replica);
+  void reload(uint64_t choice);
+  void edit(const Edit& edit);
+  void set(const std::string& node, std::string_view map, std::string_view key, kube::Json value);
+  void make(const std::string& node);
+  void append(const std::string& node, const char* parent, const char* list, kube::Json element);
+
+  const Case& case_;
+  bool timeline_;
+  Draw draw_;
+  std::vector<std::unique_ptr<Replica>> replicas_;
+  std::multimap<io::Steady, std::function<void()>> agenda_;
+  std::deque<std::function<void()>> soon_;  // what cannot be done from within a process
+  std::map<std::string, Labels> wanted_;    // by people, on their nodes
+  Settings settings_;                       // as people want it
+  int closed_ = 0, broken_ = 0;
+  bool armed_ = true;
+  std::map<Target, int> sent_, served_;
+  std::vector<bool> struck_;
+  io::Duration stale_{};
+  int stale_windows_ = 0;
+  std::optional<int> outage_, event_trouble_;
+  io::Duration faults_end_{};
+  io::Duration last_write_{};
+  io::Steady last_step_{};
+  int steps_ = 0;
+};
+
+}  // namespace careen::explore

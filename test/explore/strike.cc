@@ -1,0 +1,275 @@
+// What perturbations do to the stage.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "profiles/names.h"
+#include "stage.h"
+
+namespace careen::explore {
+
+using io::seconds;
+using kube::Json;
+
+void Stage::strike(const Perturbation& what, Hit hit) {
+  coverage.hit(what.action, hit.place);
+  note(fmt::format("PERTURBATION {}", what.text()));
+  lasts(io::Duration{0});
+  if (what.action <= Action::slow_answer) return strike_write(what, *hit.treatment);
+  if (what.action <= Action::isolate) return strike_process(what, hit);
+  if (what.action <= Action::delete_node) {
+    std::string node = case_.campaign.nodes[what.choice % case_.campaign.nodes.size()].name;
+    if (hit.sending && hit.sending->request.path.starts_with("/api/v1/nodes/")) {
+      const std::string path = hit.sending->request.path.substr(0, hit.sending->request.path.find('?'));
+      node = path.substr(path.rfind('/') + 1);
+    }
+    // Observers of a change must not make another: after a write it has to wait for a moment.
+    if (hit.treatment || !hit.sending) return strike_node(what, node);
+    soon_.push_back([this, &what, node] { strike_node(what, node); });
+    return;
+  }
+  if (what.action == Action::usurp) return usurp(what, hit);
+  const auto rest = [this, &what] { what.action <= Action::break_config ? strike_config(what) : strike_server(what); };
+  if (hit.treatment || !hit.sending) return rest();
+  soon_.push_back(rest);
+}
+
+void Stage::strike_write(const Perturbation& what, sim::Treatment& treatment) {
+  lasts(what.span + seconds{15});
+  switch (what.action) {
+    case Action::lose:
+      treatment.lost = true;
+      return;
+    case Action::refuse:
+      treatment.refuse = sim::ApiServer::refusal(what.code, "Trouble");
+      if (what.code == 429) treatment.refuse->retry_after = seconds{1 + what.choice % 5};
+      return;
+    case Action::mask:
+      treatment.mask = sim::ApiServer::refusal(what.code, "Trouble");
+      return;
+    case Action::cut:
+      treatment.cut = true;
+      return;
+    case Action::unanswered:
+      treatment.unanswered = true;
+      return;
+    case Action::slow:
+      treatment.before = what.span / 8;
+      return;
+    case Action::hold:
+      treatment.before = what.span;
+      return;
+    default:
+      treatment.after = what.span / 4;
+      return;
+  }
+}
+
+void Stage::strike_process(const Perturbation& what, const Hit& hit) {
+  Replica& replica = *hit.replica;
+  if (!replica.process || replica.dying || replica.suspended) return;
+  if (hit.treatment && (what.action == Action::crash || what.action == Action::suspend)) {
+    hit.treatment->lost |= what.fate == Fate::lost;
+    if (what.fate == Fate::late) {
+      hit.treatment->before = what.delay;
+      lasts(what.delay);
+    }
+  }
+  switch (what.action) {
+    case Action::crash:
+      return crash(replica, what.span);
+    case Action::suspend: {
+      replica.suspended = true;
+      replica.process->suspend();
+      lasts(what.span);
+      later(what.span, [this, &replica, name = replica.name] {
+        if (replica.name != name || !replica.process || replica.dying) return;
+        note(fmt::format("{} wakes up", name));
+        replica.suspended = false;
+        replica.process->resume();
+      });
+      return;
+    }
+    case Action::stop:
+      soon_.push_back([&replica] {
+        if (replica.process && !replica.dying) replica.process->stop();
+      });
+      return lasts(seconds{30});
+    default:
+      replica.isolated_until = time.now() + what.span;
+      return blind(replica, what.span);
+  }
+}
+
+void Stage::blind(const Replica& replica, io::Duration span) {
+  lasts(span);
+  for (const char* connection : {"", "/lease"}) {
+    cluster->network.set_blind(replica.name + connection, true);
+    later(span, [this, client = replica.name + connection] { cluster->network.set_blind(client, false); });
+  }
+}
+
+// Another replica takes the lock at once while its holder still believes in it.
+void Stage::usurp(const Perturbation& what, const Hit& hit) {
+  hit.treatment->before = what.delay / 30;
+  blind(*hit.replica, what.span);
+  Json patch = Json::object();
+  patch.set({"spec", "holderIdentity"}, "");
+  invariants.lock_tampered();
+  lasts(seconds{30});
+  cluster->api.merge(kLockPath, patch, "people");
+}
+
+void Stage::strike_node(const Perturbation& what, const std::string& node) {
+  const auto give_back = [this, node](const std::string& key) {
+    const auto& labels = wanted_[node];
+    const auto wanted = labels.find(key);
+    set(node, "labels", key, wanted == labels.end() ? Json() : Json(wanted->second));
+  };
+  const std::string number = std::to_string(what.choice % 1000);
+  switch (what.action) {
+    case Action::edit_foreign_label:
+      return set(node, "labels", "foreign.example/label", number);
+    case Action::edit_foreign_annotation:
+      return set(node, "annotations", "foreign.example/annotation", number);
+    case Action::add_taint:
+      return append(node, "spec", "taints",
+                    Json::object({{"key", "foreign.example/" + number}, {"effect", "NoExecute"}}));
+    case Action::add_finalizer:
+      return append(node, "metadata", "finalizers", "foreign.example/" + number);
+    case Action::edit_state_label: {
+      const Json values[] = {Json("operational"), Json("in-maintenance"), Json(), Json("broken")};
+      return set(node, "labels", profiles::kStateLabel, values[what.choice % 4]);
+    }
+    case Action::remove_data:
+      return set(node, "annotations", profiles::kDataAnnotation, nullptr);
+    case Action::damage_data:
+      set(node, "annotations", profiles::kDataAnnotation, "{\"profiles\": [");
+      lasts(what.span + seconds{40});  // and until what failed because of it is tried again
+      return later(what.span, [this, node] {
+        const sim::Text text = cluster->api.text(node_path(node));
+        if (text && !NodeFacts::read(*text).data) set(node, "annotations", profiles::kDataAnnotation, nullptr);
+      });
+    case Action::call_off:
+      for (const Plan& plan : settings_.plans) set(node, "labels", plan.go(), nullptr);
+      lasts(what.span);
+      return later(what.span, [this, give_back] {
+        for (const Plan& plan : settings_.plans) give_back(plan.go());
+      });
+    case Action::change_profile:
+      set(node, "labels", profiles::kProfileLabel, "other");
+      lasts(what.span);
+      return later(what.span, [give_back] { give_back(std::string(profiles::kProfileLabel)); });
+    case Action::change_zone:
+      return set(node, "labels", kZone, fmt::format("z{}", 1 + what.choice % 3));
+    case Action::ask_again:
+      for (const Plan& plan : settings_.plans) set(node, "labels", plan.done(), nullptr);
+      return;
+    default: {
+      cluster->api.erase(node_path(node), "people");
+      const io::Duration away = what.choice % 2 ? what.span : io::Duration{0};
+      lasts(away);
+      return later(away, [this, node] { make(node); });
+    }
+  }
+}
+
+void Stage::append(const std::string& node, const char* parent, const char* list, Json element) {
+  const Json object = cluster->api.object(node_path(node));
+  if (!object.view().is_object()) return;
+  Json extended(object[parent][list]);
+  extended.push_back(std::move(element));
+  Json patch = Json::object();
+  patch.set({parent, list}, std::move(extended));
+  cluster->api.merge(node_path(node), patch, "people");
+}
+
+void Stage::strike_config(const Perturbation& what) {
+  const auto change = [&](int by) {
+    for (Plan& plan : settings_.plans) plan.limit.max = std::max(1, plan.limit.max + by);
+  };
+  lasts(seconds{5});
+  switch (what.action) {
+    case Action::lower_limit:
+      change(-1 - static_cast<int>(what.choice % 2));
+      break;
+    case Action::raise_limit:
+      change(1 + static_cast<int>(what.choice % 2));
+      break;
+    default: {
+      int& flag = what.action == Action::close_limit ? closed_ : broken_;
+      ++flag;
+      lasts(what.span + seconds{5});
+      later(what.span, [this, &flag, &what] {
+        --flag;
+        reload(what.choice + 1);
+      });
+    }
+  }
+  reload(what.choice);
+}
+
+// Each replica sees the file change at its own time.
+void Stage::reload(uint64_t choice) {
+  for (size_t i = 0; i < replicas_.size(); ++i) {
+    Replica& replica = *replicas_[i];
+    if (i == choice % replicas_.size()) {
+      write_config(replica);
+    } else {
+      later(seconds{3}, [this, &replica] { write_config(replica); });
+    }
+  }
+}
+
+void Stage::strike_server(const Perturbation& what) {
+  constexpr const char* kCollections[] = {"/api/v1/nodes", "/apis/coordination.k8s.io/v1/leases"};
+  const std::string collection = kCollections[what.choice % 2];
+  sim::Network& network = cluster->network;
+  switch (what.action) {
+    case Action::delay_streams:
+    case Action::freeze_streams:
+      network.set_weather(collection, {what.action == Action::delay_streams ? what.delay : io::Duration{0},
+                                       what.action == Action::freeze_streams});
+      // Then all that was kept back comes, and a watch may have to be opened again.
+      lasts(what.span + what.delay);
+      return later(what.span, [&network, collection] { network.set_weather(collection, {}); });
+    case Action::end_streams:
+    case Action::break_streams:
+      return network.end_streams(what.choice % 3 ? collection : "", what.action == Action::break_streams);
+    case Action::stale_reads:
+      ++stale_windows_;
+      stale_ = what.delay;
+      lasts(what.span + what.delay);
+      return later(what.span, [this] {
+        if (--stale_windows_ == 0) stale_ = io::Duration{0};
+      });
+    case Action::outage:
+    case Action::event_trouble: {
+      auto& trouble = what.action == Action::outage ? outage_ : event_trouble_;
+      trouble = what.code;
+      lasts(what.span + seconds{15});
+      return later(what.span, [&trouble] { trouble.reset(); });
+    }
+    case Action::compact:
+      cluster->api.compact();
+      return network.end_streams();
+    case Action::delete_ledger:
+      invariants.ledger_deleted();
+      return cluster->api.erase(kLedgerPath, "people");
+    case Action::take_lock:
+    case Action::empty_lock: {
+      Json patch = Json::object();
+      patch.set({"spec", "holderIdentity"}, what.action == Action::take_lock ? "somebody" : "");
+      patch.set({"spec", "renewTime"}, io::format_micro_time(time.wall_now()));
+      invariants.lock_tampered();
+      lasts(seconds{30});
+      return cluster->api.merge(kLockPath, patch, "people");
+    }
+    default:
+      invariants.lock_tampered();
+      lasts(seconds{30});
+      return cluster->api.erase(kLockPath, "people");
+  }
+}
+
+}  // namespace careen::explore

@@ -1,0 +1,185 @@
+// The language itself: wrong files are told where and how, expectations that do not hold fail, and the documentation
+// knows every kind of step and expectation.
+#include <gmock/gmock.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "actions.h"
+#include "expectations.h"
+#include "play.h"
+#include "scenario_file.h"
+
+namespace careen::scenarios {
+namespace {
+
+using ::testing::HasSubstr;
+
+std::string read_text_file(const std::filesystem::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  EXPECT_TRUE(in) << path;
+  std::ostringstream text;
+  text << in.rdbuf();
+  return text.str();
+}
+
+// What is wrong with a scenario that is right but for these lines.
+std::string errors_of(const std::string& lines) {
+  const auto scenario = read_scenario("about: x\nconfig: y\nnodes: {node-1..3: {profile: p}}\n" + lines, "file.yaml");
+  return scenario ? "" : scenario.error();
+}
+
+TEST(Language, ARightFileIsRead) {
+  EXPECT_EQ(
+      errors_of("steps:\n- at: 1h\n  label: {node-1: {go: yes}}\n- within: 1m\n  expect: {node-1: operational}\n"), "");
+}
+
+TEST(Language, AMisspeltStepIsToldWithItsPlaceAndWhatWasMeant) {
+  EXPECT_EQ(errors_of("steps:\n- at: 1h\n  lable: {node-1: {go: yes}}\n"),
+            "file.yaml:5:3: the step neither does nor expects anything\n"
+            "file.yaml:6:3: unknown step \"lable\"; did you mean \"label\"?\n");
+}
+
+TEST(Language, AMisspeltNodeIsFoundBeforeAnythingRuns) {
+  EXPECT_EQ(errors_of("steps:\n- label: {nod-1: {go: yes}}\n"),
+            "file.yaml:5:11: unknown node \"nod-1\"; did you mean \"node-1\"?\n");
+  EXPECT_EQ(errors_of("steps:\n- cordon: node-2..4\n"),
+            "file.yaml:5:11: unknown node \"node-4\"; did you mean \"node-1\"?\n");
+}
+
+TEST(Language, AMisspeltExpectationIsTold) {
+  EXPECT_THAT(errors_of("steps:\n- expect: {writs: {nodes: 1}}\n"),
+              HasSubstr("file.yaml:5:12: unknown expectation or node \"writs\"; did you mean \"writes\"?"));
+  EXPECT_THAT(errors_of("finally: {event: {reson: x}}\n"),
+              HasSubstr("file.yaml:4:19: unknown key of an event \"reson\"; did you mean \"reason\"?"));
+  EXPECT_THAT(errors_of("finally: {node-1: in-maintainance}\n"), HasSubstr("did you mean \"in-maintenance\"?"));
+  EXPECT_THAT(errors_of("never: more then 1 in-maintenance\n"),
+              HasSubstr("file.yaml:4:8: \"more then 1 in-maintenance\" does not count nodes"));
+}
+
+TEST(Language, UnknownKeysAreErrorsEverywhere) {
+  for (const char* lines : {"stesp: []\n", "careen: {replica: 2}\n", "pods: {a: {nodes: node-1, image: x}}\n",
+                            "steps:\n- create: {node-4: {labls: {}}}\n", "steps:\n- disturb: {refuse: 503, fro: 1m}\n",
+                            "steps:\n- freeze-watches: {for: 1m, oof: nodes}\n", "finally: {node-1: {lables: {}}}\n",
+                            "finally: {log: {txt: x}}\n", "finally: {writes: {node: 1}}\n",
+                            "steps:\n- at: 1h\n  repeat: {times: 2, evry: 1h}\n  steps: []\n"}) {
+    EXPECT_THAT(errors_of(lines), HasSubstr("unknown ")) << lines;
+  }
+}
+
+TEST(Language, AKeyThatIsThereTwiceIsAnError) { EXPECT_THAT(errors_of("about: z\n"), HasSubstr("file.yaml:4:1: ")); }
+
+TEST(Language, TimesGoForward) {
+  EXPECT_EQ(errors_of("steps:\n- at: 2h\n  cordon: node-1\n- within: 10m\n  expect: {node-1: operational}\n- at: "
+                      "2h5m\n  uncordon: node-1\n"),
+            "file.yaml:9:7: 2h5m lies before the end of the step above, which may last until 2h10m\n");
+  EXPECT_THAT(errors_of("steps:\n- at: 2h\n  cordon: node-1\nend: 1h\n"), HasSubstr("the steps may last until 2h"));
+  EXPECT_THAT(errors_of("steps:\n- at: 1h\n  repeat: {times: 2, every: 1m}\n  steps:\n  - cordon: node-1\n    for: "
+                        "2m\n    expect: {node-1: operational}\n"),
+              HasSubstr("these steps may last 2m, longer than the 1m between two rounds"));
+}
+
+TEST(Language, WhatCannotBeMeantIsRefused) {
+  EXPECT_THAT(errors_of("steps:\n- cordon: node-1\n  expect: {node-1: operational}\n"),
+              HasSubstr("needs `within` or `for`"));
+  EXPECT_THAT(errors_of("steps:\n- within: 1m\n"), HasSubstr("need `expect`"));
+  EXPECT_THAT(errors_of("steps:\n- at: soon\n  cordon: node-1\n"), HasSubstr("file.yaml:5:7: at must be a duration"));
+  EXPECT_THAT(errors_of("steps:\n- at: 2026-03-29T00:00:00Z\n  cordon: node-1\n"),
+              HasSubstr("needs the scenario's `start`"));
+  EXPECT_THAT(errors_of("steps:\n- disturb: {refuse: 200, for: 1m}\n"), HasSubstr("from 400 to 599"));
+  EXPECT_THAT(errors_of("steps:\n- disturb: {refuse: 503, lose: true, for: 1m}\n"), HasSubstr("exactly one of"));
+  EXPECT_THAT(errors_of("steps:\n- disturb: {refuse: 503}\n"), HasSubstr("`for` is missing"));
+  EXPECT_THAT(errors_of("steps:\n- crash: careen-1\n"),
+              HasSubstr("unknown replica \"careen-1\"; did you mean \"careen-0\"?"));
+  EXPECT_THAT(errors_of("steps:\n- edit-config: {nothing: x}\n"), HasSubstr("does not contain \"nothing\""));
+  EXPECT_THAT(errors_of("steps:\n- taint: {node-1: away}\n"), HasSubstr("a taint is written key=value:Effect"));
+}
+
+// test/scenarios/failing/*.yaml begin with the lines, behind "#> ", that the report must contain in that order.
+std::vector<std::string> promised_lines(const std::string& text) {
+  std::vector<std::string> out;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line) && line.starts_with("#");) {
+    if (line.starts_with("#> ")) out.push_back(line.substr(3));
+  }
+  return out;
+}
+
+std::string outcome_of(const std::filesystem::path& path) {
+  const auto scenario = read_scenario(read_text_file(path), path.string());
+  if (!scenario) return scenario.error();
+  const Outcome outcome = play(*scenario, 1);
+  return outcome.passed ? "it passed" : outcome.failure;
+}
+
+TEST(Language, WhatMustFailFailsAndSaysWhy) {
+  int files = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(CAREEN_SOURCE_DIR "/test/scenarios/failing")) {
+    if (entry.path().extension() != ".yaml") continue;
+    ++files;
+    const auto promised = promised_lines(read_text_file(entry.path()));
+    EXPECT_FALSE(promised.empty()) << entry.path() << " promises nothing";
+    const std::string report = outcome_of(entry.path());
+    size_t at = 0;
+    for (const std::string& line : promised) {
+      const size_t found = report.find(line, at);
+      EXPECT_NE(found, std::string::npos) << entry.path() << " lacks: " << line << "\n" << report;
+      if (found == std::string::npos) break;
+      at = found + line.size();
+    }
+  }
+  EXPECT_GE(files, 10);
+}
+
+TEST(Language, EqualSeedsGiveEqualRuns) {
+  const std::string path = CAREEN_SOURCE_DIR "/test/scenarios/lost_requests.yaml";
+  const auto scenario = read_scenario(read_text_file(path), path);
+  ASSERT_TRUE(scenario) << scenario.error();
+  EXPECT_EQ(play(*scenario, 7).timeline, play(*scenario, 7).timeline);
+  EXPECT_NE(play(*scenario, 7).timeline, play(*scenario, 8).timeline);
+}
+
+// A kind that no scenario uses is a kind that nobody has tried.
+TEST(Language, EveryKindIsUsedByAScenario) {
+  std::string all;
+  for (const auto& entry : std::filesystem::directory_iterator(CAREEN_SOURCE_DIR "/test/scenarios")) {
+    if (entry.path().extension() == ".yaml") all += read_text_file(entry.path());
+  }
+  const auto used = [&](std::string_view name) {
+    for (const std::string before : {"  ", "- ", "{", ", "}) {
+      if (all.find(before + std::string(name) + ":") != std::string::npos) return true;
+    }
+    return false;
+  };
+  for (const ActionKind& kind : action_kinds()) EXPECT_TRUE(used(kind.name)) << kind.name;
+  for (const ExpectationKind& kind : expectation_kinds()) EXPECT_TRUE(used(kind.name)) << kind.name;
+}
+
+TEST(Language, TheDocumentationKnowsEveryKind) {
+  const std::string text = read_text_file(CAREEN_SOURCE_DIR "/docs/scenarios.md");
+  for (const ActionKind& kind : action_kinds()) EXPECT_THAT(text, HasSubstr("| `" + std::string(kind.name) + "` |"));
+  for (const ExpectationKind& kind : expectation_kinds()) {
+    EXPECT_THAT(text, HasSubstr("| `" + std::string(kind.name) + "` |"));
+  }
+}
+
+// The example in the documentation and the output it promises.
+TEST(Language, TheExampleOfTheDocumentationIsTrue) {
+  const std::string text = read_text_file(CAREEN_SOURCE_DIR "/docs/scenarios.md");
+  const auto block = [&](std::string_view opening) {
+    const size_t begin = text.find(opening);
+    EXPECT_NE(begin, std::string::npos) << opening;
+    if (begin == std::string::npos) return std::string();
+    const size_t first = begin + opening.size();
+    return text.substr(first, text.find("```", first) - first);
+  };
+  const auto scenario = read_scenario(block("```yaml\n"), "first.yaml");
+  ASSERT_TRUE(scenario) << scenario.error();
+  const Outcome outcome = play(*scenario, 1);
+  EXPECT_TRUE(outcome.passed) << outcome.failure;
+  EXPECT_THAT(block("first.yaml --timeline\n"), HasSubstr(outcome.timeline));
+}
+
+}  // namespace
+}  // namespace careen::scenarios

@@ -1,0 +1,79 @@
+// A scenario as the runner plays it: the cluster at the start, careen, what happens, and what must be seen.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "crew.h"
+#include "io/time.h"
+#include "kube/json.h"
+#include "profiles/config_error.h"
+
+namespace careen::scenarios {
+
+struct Stage;
+
+// Something that is done to the cluster, to careen, or to the network between them.
+struct Action {
+  profiles::Position where;
+  std::string who;   // in the timeline: person, fault
+  std::string text;  // as the file says it
+  // What is wrong, or nothing: starting a replica that runs.
+  std::function<std::string(Stage&)> perform;
+};
+
+struct Verdict {
+  bool holds = true;
+  std::string seen;             // instead; when it does not hold
+  std::set<std::string> nodes;  // concerned
+};
+
+// How much had been seen at some moment. Times do not serve: much happens in one instant.
+struct Mark {
+  size_t events = 0;
+  size_t writes = 0;
+  size_t logs = 0;
+};
+
+// Something that must be so. What counts events, writes and log lines counts from the mark on.
+struct Expectation {
+  profiles::Position where;
+  std::string text;
+  std::function<Verdict(const Stage&, const Mark& since)> check;
+};
+
+struct Step {
+  enum class Window { moment, within, throughout };
+
+  profiles::Position where;
+  std::optional<io::Duration> at;  // since the start; otherwise `after` the step before
+  io::Duration after{};
+  std::vector<Action> actions;
+  Window window = Window::moment;
+  io::Duration span{};  // of the window
+  std::vector<Expectation> expect;
+};
+
+struct PlannedObject {
+  std::string path;
+  kube::Json object;
+};
+
+struct Scenario {
+  std::string file;
+  std::string about;
+  std::optional<io::Wall> start;
+  std::vector<PlannedObject> objects;
+  std::string summary;  // of the objects, for the timeline
+  CrewPlan careen;
+  std::vector<Step> steps;
+  std::vector<Expectation> never;
+  std::vector<Expectation> always;
+  std::vector<Expectation> finally;
+  std::optional<io::Duration> end;
+};
+
+}  // namespace careen::scenarios

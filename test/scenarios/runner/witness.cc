@@ -1,0 +1,195 @@
+#include "witness.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "app/replica.h"
+#include "profiles/data.h"
+#include "profiles/names.h"
+#include "troubles.h"
+
+namespace careen::scenarios {
+
+using kube::Json;
+using kube::JsonView;
+
+namespace {
+
+std::string replica_of(std::string_view client) { return std::string(client.substr(0, client.find('/'))); }
+bool is_careen(std::string_view client) { return client.starts_with("careen-"); }
+
+std::map<std::string, std::string> texts(JsonView object) {
+  std::map<std::string, std::string> out;
+  object.for_each_member([&](std::string_view key, JsonView value) {
+    if (const auto text = value.text()) out.emplace(key, *text);
+  });
+  return out;
+}
+
+std::string text_or(JsonView value, std::string_view otherwise = "") {
+  return std::string(value.text().value_or(otherwise));
+}
+
+NodeView view_of(const Json& node) {
+  NodeView view;
+  view.labels = texts(node.at("/metadata/labels"));
+  view.annotations = texts(node.at("/metadata/annotations"));
+  view.cordoned = node.at("/spec/unschedulable").boolean().value_or(false);
+  node.at("/spec/taints").for_each_element([&](JsonView taint) {
+    const std::string value = text_or(taint["value"]);
+    view.taints.push_back(
+        fmt::format("{}{}:{}", text_or(taint["key"]), value.empty() ? "" : "=" + value, text_or(taint["effect"])));
+  });
+  node.at("/status/conditions").for_each_element([&](JsonView condition) {
+    if (text_or(condition["type"]) == "Ready") view.ready = text_or(condition["status"]) == "True";
+  });
+  return view;
+}
+
+std::string data_of(const NodeView& view) {
+  const auto it = view.annotations.find(std::string(profiles::kDataAnnotation));
+  return it == view.annotations.end() ? std::string() : it->second;
+}
+
+// What a profile went through: "reboot: operational → maintenance-required".
+std::vector<std::string> moves(const NodeView& before, const NodeView& after) {
+  const auto old_data = profiles::parse_node_data(data_of(before));
+  const auto new_data = profiles::parse_node_data(data_of(after));
+  std::vector<std::string> out;
+  if (!old_data || !new_data) return out;
+  for (const auto& [profile, now] : new_data->profiles) {
+    const auto was = old_data->profiles.find(profile);
+    if (was == old_data->profiles.end()) {
+      out.push_back(fmt::format("{}: begins {}", profile, now.current.text()));
+    } else if (!(was->second.current == now.current)) {
+      out.push_back(fmt::format("{}: {} → {}", profile, was->second.current.text(), now.current.text()));
+    }
+  }
+  for (const auto& [profile, was] : old_data->profiles) {
+    if (!new_data->profiles.contains(profile)) out.push_back(fmt::format("{}: is forgotten", profile));
+  }
+  return out;
+}
+
+void changed_keys(std::string_view what, const std::map<std::string, std::string>& before,
+                  const std::map<std::string, std::string>& after, std::vector<std::string>& out) {
+  const auto own = [](const std::string& key) {
+    return key == profiles::kStateLabel || key == profiles::kDataAnnotation;
+  };
+  for (const auto& [key, value] : after) {
+    const auto was = before.find(key);
+    if (!own(key) && (was == before.end() || was->second != value)) {
+      out.push_back(fmt::format("sets {} {}={}", what, key, value));
+    }
+  }
+  for (const auto& [key, value] : before) {
+    if (!own(key) && !after.contains(key)) out.push_back(fmt::format("removes {} {}", what, key));
+  }
+}
+
+}  // namespace
+
+std::string NodeView::state() const {
+  const auto it = labels.find(std::string(profiles::kStateLabel));
+  return it == labels.end() ? std::string() : it->second;
+}
+
+Witness::Witness(io::Loop& loop, sim::Cluster& cluster, Timeline& timeline, Explain explain)
+    : loop_(loop), timeline_(timeline), explain_(std::move(explain)) {
+  cluster.api.observe([this](const sim::Change& change) { see(change); });
+  cluster.network.served = [this](const sim::Sending& sending, const kube::Response& response) {
+    if (!sending.writes() || response.status >= 300 || !is_careen(sending.client)) return;
+    writes_.push_back({loop_.now(), replica_of(sending.client), plural_of(sending.request.path)});
+  };
+}
+
+void Witness::see(const sim::Change& change) {
+  const bool lock = change.name == app::Replica::kLock;
+  if (change.collection == "/api/v1/nodes") see_node(change);
+  if (change.collection.ends_with("/events")) see_event(change);
+  if (lock) see_lock(change);
+  if (change.collection == "/api/v1/nodes" && on_node) on_node();
+  if (!lock && on_change) on_change();
+}
+
+void Witness::see_node(const sim::Change& change) {
+  const NodeView before = nodes_[change.name];
+  if (change.type == sim::Change::Type::deleted) {
+    nodes_.erase(change.name);
+    return;
+  }
+  NodeView& after = nodes_[change.name] = view_of(*Json::parse(*change.object));
+  if (before.state() != "in-maintenance" && after.state() == "in-maintenance") {
+    entries_.push_back({change.at, change.name});
+  }
+  tell_of_node(change, before, after);
+}
+
+// That a new node becomes ready is no news.
+void Witness::tell_of_readiness(const sim::Change& change, const NodeView& before, const NodeView& after) {
+  if (before.ready && !after.ready) {
+    lost_.insert(change.name);
+    timeline_.add({change.at, "cluster", "is not ready", change.name, {}});
+  } else if (after.ready && lost_.erase(change.name) > 0) {
+    timeline_.add({change.at, "cluster", "is ready again", change.name, {}});
+  }
+}
+
+void Witness::tell_of_node(const sim::Change& change, const NodeView& before, const NodeView& after) {
+  if (!is_careen(change.by)) {
+    tell_of_readiness(change, before, after);
+    return;
+  }
+  const std::string replica = replica_of(change.by);
+  auto happened = moves(before, after);
+  const bool moved = !happened.empty();
+  std::vector<std::string> keys;
+  changed_keys("label", before.labels, after.labels, keys);
+  changed_keys("annotation", before.annotations, after.annotations, keys);
+  if (happened.empty() && before.state() != after.state()) {
+    happened.push_back(
+        fmt::format("state label: {} → {}", before.state().empty() ? "none" : before.state(), after.state()));
+  }
+  if (happened.empty() && keys.empty()) return;
+  Moment moment{change.at, replica, {}, change.name, {}};
+  moment.what = fmt::format("{}", fmt::join(happened, ", "));
+  if (happened.empty()) std::swap(moment.what, keys.front());
+  if (const auto decision = moved ? explain_(replica, change.name) : std::nullopt;
+      decision && !decision->moved.empty()) {
+    moment.details = reasons_to_move(decision->why);
+  }
+  for (std::string& key : keys) {
+    if (!key.empty()) moment.details.push_back(std::move(key));
+  }
+  timeline_.add(std::move(moment));
+}
+
+void Witness::see_event(const sim::Change& change) {
+  if (change.type == sim::Change::Type::deleted) return;
+  const auto event = Json::parse(*change.object);
+  EventSeen seen{change.at, text_or((*event)["reason"]), {}, {}, 1};
+  seen.about = text_or(event->at("/regarding/name"), text_or(event->at("/involvedObject/name")));
+  seen.note = text_or((*event)["note"], text_or((*event)["message"]));
+  const auto series = event->at("/series/count").integer();
+  const int count = static_cast<int>(series.value_or((*event)["count"].integer().value_or(1)));
+  int& known = event_counts_[change.ns + "/" + change.name];
+  seen.times = count - known;
+  known = count;
+  if (seen.times > 0) events_.push_back(std::move(seen));
+}
+
+void Witness::see_lock(const sim::Change& change) {
+  const auto lease = Json::parse(*change.object);
+  const std::string holder =
+      change.type == sim::Change::Type::deleted ? "" : text_or(lease->at("/spec/holderIdentity"));
+  if (holder == holder_) return;
+  if (holder.empty()) {
+    timeline_.add({change.at, replica_of(change.by), "gives the leader's lock back", {}, {}});
+  } else {
+    timeline_.add({change.at, holder.substr(0, holder.find('_')), "takes the leader's lock", {}, {}});
+  }
+  holder_ = holder;
+}
+
+}  // namespace careen::scenarios
