@@ -6,7 +6,7 @@
 #include <memory>
 
 #include "io/virtual_time.h"
-#include "kube/fake_api.h"
+#include "sim/test_api.h"
 
 namespace careen::budget {
 namespace {
@@ -14,7 +14,6 @@ namespace {
 using io::milliseconds;
 using io::minutes;
 using io::seconds;
-using kube::FakeApi;
 using kube::Json;
 using kube::Request;
 using testing::ElementsAre;
@@ -25,7 +24,7 @@ constexpr std::string_view kPath = "/apis/coordination.k8s.io/v1/namespaces/kube
 
 // One process with its ledger. Destroying it is a crash.
 struct Process {
-  Process(io::VirtualTime& time, FakeApi& api, std::string identity)
+  Process(io::VirtualTime& time, sim::TestApi& api, std::string identity)
       : loop(time.make_loop()), transport(api.connect(*loop)) {
     ledger.emplace(*loop, client, problems, io::Log{}, metrics,
                    LedgerOptions{"kube-system", "careen-ledger", identity});
@@ -71,7 +70,8 @@ class LedgerTest : public testing::Test {
     return p;
   }
   LedgerRecord stored() {
-    const auto text = api.object(kPath)["metadata"]["annotations"][Ledger::kAnnotation].text();
+    const Json lease = api.object(kPath);
+    const auto text = lease["metadata"]["annotations"][Ledger::kAnnotation].text();
     if (!text) return {};
     return LedgerRecord::parse(*text).value_or(LedgerRecord{});
   }
@@ -81,9 +81,9 @@ class LedgerTest : public testing::Test {
     return uids;
   }
   // The next PATCH of the ledger is treated so, all others as usual.
-  void next_write(FakeApi::Treatment treatment) {
+  void next_write(sim::Treatment treatment) {
     api.treat = [this, treatment](const Request& request) {
-      if (request.method != "PATCH") return FakeApi::Treatment{};
+      if (request.method != "PATCH") return sim::Treatment{};
       api.treat = nullptr;
       return treatment;
     };
@@ -91,7 +91,7 @@ class LedgerTest : public testing::Test {
 
   io::VirtualTime time;
   std::unique_ptr<io::Loop> server = time.make_loop();
-  FakeApi api{*server};
+  sim::TestApi api{*server};
 };
 
 TEST(LedgerRecordTest, IsReadAsItWasWritten) {
@@ -243,7 +243,7 @@ TEST_F(LedgerTest, AnotherEpochFencesEvenUnderTheSameName) {
 TEST_F(LedgerTest, OfTwoThatTakeOverAtOnceOneIsLeft) {
   for (int lateness = 0; lateness < 8; ++lateness) {
     api.erase(kPath);
-    api.treat = [&](const Request&) { return FakeApi::Treatment{.before = milliseconds{5}, .after = milliseconds{5}}; };
+    api.treat = [&](const Request&) { return sim::Treatment{.before = milliseconds{5}, .after = milliseconds{5}}; };
     Process a(time, api, "a");
     time.run_for(milliseconds{lateness * 3});
     Process b(time, api, "b");
@@ -347,7 +347,7 @@ TEST_F(LedgerTest, AWriteThatTimedOutMayStillTakeAnEntryOut) {
   // The client has given up and reads back what is stored.
   ASSERT_TRUE(time.run_until([&] { return api.count("GET leases") >= 2; }, seconds{30}));
   a->reserve("u", again);
-  api.treat = [](const Request& request) { return FakeApi::Treatment{.lost = request.method == "PATCH"}; };
+  api.treat = [](const Request& request) { return sim::Treatment{.lost = request.method == "PATCH"}; };
   time.settle();
   EXPECT_EQ(again, std::nullopt);
   api.release_held();
@@ -360,7 +360,7 @@ TEST_F(LedgerTest, AWriteThatTimedOutMayStillTakeAnEntryOut) {
 }
 
 TEST_F(LedgerTest, WithoutRightsItGoesOnInMemoryAndSaysSoOnce) {
-  api.treat = [](const Request&) { return FakeApi::Treatment{.refuse = FakeApi::refusal(403, "Forbidden", "no")}; };
+  api.treat = [](const Request&) { return sim::Treatment{.refuse = sim::ApiServer::refusal(403, "Forbidden", "no")}; };
   const auto a = process("a");
   ASSERT_EQ(a->problems.open().count("ledger"), 1u);
   EXPECT_THAT(a->problems.open().find("ledger")->second, HasSubstr("may admit beyond them"));
@@ -379,7 +379,7 @@ TEST_F(LedgerTest, ComesBackWhenTheRightsAreGranted) {
   old->reserve("theirs", recorded);
   time.run_for(seconds{1});
   old.reset();
-  api.treat = [](const Request&) { return FakeApi::Treatment{.refuse = FakeApi::refusal(403, "Forbidden", "no")}; };
+  api.treat = [](const Request&) { return sim::Treatment{.refuse = sim::ApiServer::refusal(403, "Forbidden", "no")}; };
   const auto a = process("a");
   EXPECT_THAT(a->entries(), IsEmpty());
   api.treat = nullptr;
@@ -398,7 +398,7 @@ TEST_F(LedgerTest, LosingTheRightsForAWhileBringsNothingBackThatHasEnded) {
   std::optional<bool> recorded;
   a->reserve("u1", recorded);
   time.run_for(seconds{1});
-  api.treat = [](const Request&) { return FakeApi::Treatment{.refuse = FakeApi::refusal(403, "Forbidden", "no")}; };
+  api.treat = [](const Request&) { return sim::Treatment{.refuse = sim::ApiServer::refusal(403, "Forbidden", "no")}; };
   a->ledger->finish("u1");
   a->reserve("u2", recorded);
   time.run_for(seconds{10});
@@ -416,7 +416,7 @@ TEST_F(LedgerTest, FindsAnotherWriterAfterLosingTheRightsForAWhile) {
   const auto a = process("a");
   bool refuse_a = true;
   api.treat = [&](const Request&) {
-    return refuse_a ? FakeApi::Treatment{.refuse = FakeApi::refusal(403, "Forbidden", "no")} : FakeApi::Treatment{};
+    return refuse_a ? sim::Treatment{.refuse = sim::ApiServer::refusal(403, "Forbidden", "no")} : sim::Treatment{};
   };
   std::optional<bool> recorded;
   a->reserve("u", recorded);
@@ -430,7 +430,7 @@ TEST_F(LedgerTest, FindsAnotherWriterAfterLosingTheRightsForAWhile) {
 
 TEST_F(LedgerTest, AServerThatFailsIsAProblemUntilItRecovers) {
   const auto a = process("a");
-  api.treat = [](const Request&) { return FakeApi::Treatment{.refuse = FakeApi::refusal(500, "InternalError")}; };
+  api.treat = [](const Request&) { return sim::Treatment{.refuse = sim::ApiServer::refusal(500, "InternalError")}; };
   std::optional<bool> recorded;
   a->reserve("u", recorded);
   time.run_for(seconds{30});
@@ -443,6 +443,7 @@ TEST_F(LedgerTest, AServerThatFailsIsAProblemUntilItRecovers) {
 }
 
 TEST_F(LedgerTest, WithoutOptionsItLivesInMemory) {
+  const uint64_t before = api.server.version();
   const auto loop = time.make_loop();
   const auto transport = api.connect(*loop);
   io::Metrics metrics;
@@ -460,7 +461,7 @@ TEST_F(LedgerTest, WithoutOptionsItLivesInMemory) {
   EXPECT_EQ(recorded, true);
   ledger.finish("u");
   EXPECT_FALSE(ledger.has("u"));
-  EXPECT_EQ(api.version(), 1u);
+  EXPECT_EQ(api.server.version(), before);
 }
 
 // Whatever happens to the requests of a chain of leaders, an entry that was said to be recorded and has not ended is
@@ -471,15 +472,14 @@ TEST_F(LedgerTest, WhatWasRecordedIsNeverForgotten) {
     api.erase(kPath);
     io::Random random(seed);
     api.treat = [&](const Request& request) {
-      FakeApi::Treatment treatment{.before = milliseconds{random.next() % 50},
-                                   .after = milliseconds{random.next() % 50}};
+      sim::Treatment treatment{.before = milliseconds{random.next() % 50}, .after = milliseconds{random.next() % 50}};
       const uint64_t fate = random.next() % 20;
       if (request.method == "GET") return treatment;
       if (fate == 0) treatment.lost = true;
       if (fate == 1) treatment.unanswered = true;
       if (fate == 2) treatment.held = true;
       if (fate == 3) treatment.before = seconds{15};
-      if (fate == 4) treatment.mask = FakeApi::refusal(500, "InternalError");
+      if (fate == 4) treatment.mask = sim::ApiServer::refusal(500, "InternalError");
       return treatment;
     };
     std::set<std::string> owed;  // recorded and not ended

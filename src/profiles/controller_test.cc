@@ -11,7 +11,6 @@ namespace {
 using io::milliseconds;
 using io::minutes;
 using io::seconds;
-using kube::FakeApi;
 using kube::Json;
 using kube::Request;
 using testing::HasSubstr;
@@ -19,9 +18,9 @@ using testing::IsEmpty;
 
 class ControllerTest : public ClusterTest {
  protected:
-  static FakeApi::Treatment slow() { return {.before = milliseconds{2}, .after = milliseconds{2}}; }
+  static sim::Treatment slow() { return {.before = milliseconds{2}, .after = milliseconds{2}}; }
   // Node patches are treated so from now on; everything else takes a few milliseconds.
-  void treat_patches(std::function<FakeApi::Treatment(const Request&)> treat) {
+  void treat_patches(std::function<sim::Treatment(const Request&)> treat) {
     api.treat = [treat = std::move(treat)](const Request& request) {
       const bool patch = request.method == "PATCH" && request.path.starts_with("/api/v1/nodes/");
       return patch ? treat(request) : slow();
@@ -129,7 +128,7 @@ TEST_F(ControllerTest, AWriteThatTimesOutKeepsItsPlaceUntilItIsSettled) {
   int seen = 0;
   treat_patches([&](const Request& request) {
     if (!admits(request) || ++seen > 2) return slow();
-    return FakeApi::Treatment{.held = true};
+    return sim::Treatment{.held = true};
   });
   time.run_for(seconds{5});
   EXPECT_EQ(api.held(), 2u);
@@ -150,7 +149,7 @@ TEST_F(ControllerTest, AWriteThatTimesOutButHappenedIsASuccess) {
   int seen = 0;
   treat_patches([&](const Request& request) {
     if (!admits(request) || ++seen > 2) return slow();
-    return FakeApi::Treatment{.unanswered = true};
+    return sim::Treatment{.unanswered = true};
   });
   time.run_for(seconds{20});
   EXPECT_EQ(in.size(), 2u);
@@ -171,8 +170,8 @@ TEST_F(ControllerTest, AnswersThatLieAboutTheEffectAreFoundOut) {
     Replica replica(time, api, "a" + std::to_string(code), round(2));
     int number = 0;
     treat_patches([&](const Request&) {
-      FakeApi::Treatment treatment = slow();
-      if (++number % 2 == 0) treatment.mask = FakeApi::refusal(code, "InternalError");
+      sim::Treatment treatment = slow();
+      if (++number % 2 == 0) treatment.mask = sim::ApiServer::refusal(code, "InternalError");
       return treatment;
     });
     EXPECT_TRUE(time.run_until([&] { return all_done(); }, minutes{60}));
@@ -188,9 +187,9 @@ TEST_F(ControllerTest, AProxyThatLiesThroughoutIsFoundOut) {
   api.delay_watches(minutes{1});
   std::set<std::string> lied_about;
   treat_patches([&](const Request& request) {
-    FakeApi::Treatment treatment = slow();
+    sim::Treatment treatment = slow();
     if (admits(request) && lied_about.size() < 2) lied_about.insert(request.path);
-    if (lied_about.contains(request.path)) treatment.mask = FakeApi::refusal(503, "ServiceUnavailable");
+    if (lied_about.contains(request.path)) treatment.mask = sim::ApiServer::refusal(503, "ServiceUnavailable");
     return treatment;
   });
   time.run_for(seconds{50});
@@ -203,10 +202,10 @@ TEST_F(ControllerTest, AServerInTroubleDelaysButSpoilsNothing) {
   Replica replica(time, api, "a", round(2));
   int number = 0;
   treat_patches([&](const Request&) {
-    FakeApi::Treatment treatment = slow();
-    if (++number % 3 == 0) treatment.refuse = FakeApi::refusal(500, "InternalError");
-    if (++number % 5 == 0) treatment.refuse = FakeApi::refusal(429, "TooManyRequests");
-    if (++number % 7 == 0) treatment.refuse = FakeApi::refusal(503, "ServiceUnavailable");
+    sim::Treatment treatment = slow();
+    if (++number % 3 == 0) treatment.refuse = sim::ApiServer::refusal(500, "InternalError");
+    if (++number % 5 == 0) treatment.refuse = sim::ApiServer::refusal(429, "TooManyRequests");
+    if (++number % 7 == 0) treatment.refuse = sim::ApiServer::refusal(503, "ServiceUnavailable");
     return treatment;
   });
   ASSERT_TRUE(time.run_until([&] { return all_done(); }, minutes{60}));
@@ -225,7 +224,7 @@ TEST_F(ControllerTest, ANodeMadeAnewUnderItsNameIsAnotherNode) {
     const std::string node = request.path.substr(14, 4);
     api.erase(path(node));
     add_node(node, {{"go", ""}});
-    return FakeApi::Treatment{.before = seconds{3}};
+    return sim::Treatment{.before = seconds{3}};
   });
   ASSERT_TRUE(time.run_until([&] { return all_done(); }, minutes{10}));
   EXPECT_EQ(most, 1u);
@@ -241,11 +240,11 @@ TEST_F(ControllerTest, ANodeMadeAnewIsNotToldOfItsPredecessorsMoves) {
   const auto observe_all = api.changed;
   api.changed = [&](std::string_view changed, kube::JsonView object) {
     observe_all(changed, object);
-    if (object["regarding"].exists()) told.emplace(object["regarding"]["uid"].text().value_or(""));
+    if (object["involvedObject"].exists()) told.emplace(object["involvedObject"]["uid"].text().value_or(""));
   };
   const auto uid = [&] { return std::string(api.object(path("n"))["metadata"]["uid"].text().value_or("")); };
   time.run_for(seconds{1});
-  treat_patches([](const Request&) { return FakeApi::Treatment{.after = seconds{1}}; });
+  treat_patches([](const Request&) { return sim::Treatment{.after = seconds{1}}; });
   label("n", "go", "");
   time.run_for(milliseconds{100});
   ASSERT_EQ(state_of("n"), name_of(State::maintenance_required));
@@ -266,7 +265,7 @@ TEST_F(ControllerTest, ANodeThatIsDeletedGivesItsPlaceBack) {
     if (!admits(request) || !victim.empty()) return slow();
     victim = request.path.substr(14, 4);
     api.erase(path(victim));
-    return FakeApi::Treatment{.lost = true};
+    return sim::Treatment{.lost = true};
   });
   ASSERT_TRUE(time.run_until([&] { return !in.empty(); }, minutes{1}));
   EXPECT_FALSE(known.contains(victim));
@@ -278,7 +277,7 @@ TEST_F(ControllerTest, WithoutTheRightToWriteItBacksOffWithOneProblem) {
   add_nodes(1);
   Replica replica(time, api, "a", round(1));
   treat_patches([&](const Request&) {
-    return FakeApi::Treatment{.refuse = FakeApi::refusal(403, "Forbidden", "nodes is forbidden")};
+    return sim::Treatment{.refuse = sim::ApiServer::refusal(403, "Forbidden", "nodes is forbidden")};
   });
   time.run_for(minutes{10});
   EXPECT_TRUE(has_problem(replica, "write nodes"));
@@ -293,7 +292,8 @@ TEST_F(ControllerTest, WithoutTheRightToWriteItBacksOffWithOneProblem) {
 TEST_F(ControllerTest, AProblemOfANodeThatIsGoneIsGoneToo) {
   add_nodes(1);
   Replica replica(time, api, "a", round(1));
-  treat_patches([&](const Request&) { return FakeApi::Treatment{.refuse = FakeApi::refusal(403, "Forbidden", "no")}; });
+  treat_patches(
+      [&](const Request&) { return sim::Treatment{.refuse = sim::ApiServer::refusal(403, "Forbidden", "no")}; });
   time.run_for(seconds{10});
   EXPECT_TRUE(has_problem(replica, "write nodes"));
   api.erase(path("n000"));
@@ -308,7 +308,7 @@ TEST_F(ControllerTest, AConflictWithoutAChangeBacksOff) {
   int asked = 0;
   treat_patches([&](const Request&) {
     ++asked;
-    return FakeApi::Treatment{.refuse = FakeApi::refusal(409, "Conflict", "not today")};
+    return sim::Treatment{.refuse = sim::ApiServer::refusal(409, "Conflict", "not today")};
   });
   time.run_for(minutes{10});
   EXPECT_LT(asked, 20);
@@ -321,10 +321,10 @@ TEST_F(ControllerTest, AServerThatFailsForOneNodeIsAskedLessAndLess) {
   Replica replica(time, api, "a", round(1));
   int asked = 0;
   treat_patches([&](const Request& request) {
-    FakeApi::Treatment treatment = slow();
+    sim::Treatment treatment = slow();
     if (admits(request) && request.path.starts_with(path("n001"))) {
       ++asked;
-      treatment.refuse = FakeApi::refusal(500, "InternalError", "webhook failed");
+      treatment.refuse = sim::ApiServer::refusal(500, "InternalError", "webhook failed");
     }
     return treatment;
   });
@@ -417,7 +417,7 @@ TEST_F(ControllerTest, AnOldMaintenanceIsForgottenInTime) {
 TEST_F(ControllerTest, StoppingWaitsForTheWritesUnderWay) {
   add_nodes(20);
   Replica replica(time, api, "a", round(3, "1s"));
-  treat_patches([](const Request&) { return FakeApi::Treatment{.before = seconds{1}, .after = seconds{1}}; });
+  treat_patches([](const Request&) { return sim::Treatment{.before = seconds{1}, .after = seconds{1}}; });
   time.run_for(milliseconds{500});
   bool stopped = false;
   struct Stop {
@@ -439,8 +439,9 @@ TEST_F(ControllerTest, StoppingWaitsForTheWritesUnderWay) {
 TEST_F(ControllerTest, WithoutTheRightToKeepALedgerItGoesOn) {
   add_nodes(20);
   api.treat = [](const Request& request) {
-    FakeApi::Treatment treatment = slow();
-    if (request.path.find("/leases") != std::string::npos) treatment.refuse = FakeApi::refusal(403, "Forbidden", "no");
+    sim::Treatment treatment = slow();
+    if (request.path.find("/leases") != std::string::npos)
+      treatment.refuse = sim::ApiServer::refusal(403, "Forbidden", "no");
     return treatment;
   };
   Replica replica(time, api, "a", round(2));

@@ -10,12 +10,11 @@ namespace {
 using io::milliseconds;
 using io::minutes;
 using io::seconds;
-using kube::FakeApi;
 using kube::Request;
 
 class FailoverTest : public ClusterTest {
  protected:
-  static FakeApi::Treatment quick() { return {.before = milliseconds{3}, .after = milliseconds{3}}; }
+  static sim::Treatment quick() { return {.before = milliseconds{3}, .after = milliseconds{3}}; }
   static bool writes(const Request& request) { return request.method != "GET"; }
   // A cluster of its own for each run.
   void begin(int nodes) {
@@ -41,7 +40,7 @@ TEST_F(FailoverTest, ADeadLeadersLastWritesMayArriveAtAnyTime) {
       begin(kNodes);
       int sent = 0;
       api.treat = [&](const Request& request) {
-        FakeApi::Treatment treatment = quick();
+        sim::Treatment treatment = quick();
         if (writes(request) && ++sent >= k) treatment.held = true;
         return treatment;
       };
@@ -74,7 +73,7 @@ TEST_F(FailoverTest, TwoThatBothBelieveToLeadKeepTheLimit) {
     begin(12);
     io::Random random(seed);
     api.treat = [&](const Request&) {
-      return FakeApi::Treatment{.before = milliseconds{random.next() % 40}, .after = milliseconds{random.next() % 40}};
+      return sim::Treatment{.before = milliseconds{random.next() % 40}, .after = milliseconds{random.next() % 40}};
     };
     Replica a(time, api, "a", round(2, "1s"));
     time.run_for(milliseconds{random.next() % 6000});
@@ -90,7 +89,7 @@ TEST_F(FailoverTest, ARefusedWriteDoesNotForgetThePredecessors) {
   begin(4);
   std::string first;
   api.treat = [&](const Request& request) {
-    FakeApi::Treatment treatment = quick();
+    sim::Treatment treatment = quick();
     if (request.body.find("\"in-maintenance\"") != std::string::npos) {
       treatment.held = true;
       first = request.path.substr(14, 4);
@@ -101,9 +100,9 @@ TEST_F(FailoverTest, ARefusedWriteDoesNotForgetThePredecessors) {
   ASSERT_TRUE(time.run_until([&] { return api.held() == 1; }, minutes{1}));
   a.reset();
   api.treat = [&](const Request& request) {
-    FakeApi::Treatment treatment = quick();
+    sim::Treatment treatment = quick();
     if (request.method == "PATCH" && request.path.starts_with(path(first))) {
-      treatment.refuse = FakeApi::refusal(429, "TooManyRequests");
+      treatment.refuse = sim::ApiServer::refusal(429, "TooManyRequests");
     }
     return treatment;
   };
@@ -119,7 +118,7 @@ TEST_F(FailoverTest, ARefusedWriteDoesNotForgetThePredecessors) {
 TEST_F(FailoverTest, AnAdmissionThatWillNeverBeCarriedOutIsFreed) {
   begin(3);
   api.treat = [&](const Request& request) {
-    FakeApi::Treatment treatment = quick();
+    sim::Treatment treatment = quick();
     treatment.lost = request.body.find("\"in-maintenance\"") != std::string::npos;
     return treatment;
   };
@@ -140,7 +139,7 @@ TEST_F(FailoverTest, AnAdmissionOfANodeThatIsGoneIsFreed) {
   begin(3);
   std::string first;
   api.treat = [&](const Request& request) {
-    FakeApi::Treatment treatment = quick();
+    sim::Treatment treatment = quick();
     if (request.body.find("\"in-maintenance\"") != std::string::npos) {
       treatment.lost = true;
       first = request.path.substr(14, 4);
@@ -168,8 +167,7 @@ TEST_F(FailoverTest, TheLimitHoldsWhateverHappens) {
     io::Random random(seed);
     bool calm = false;
     api.treat = [&](const Request& request) {
-      FakeApi::Treatment treatment{.before = milliseconds{random.next() % 30},
-                                   .after = milliseconds{random.next() % 30}};
+      sim::Treatment treatment{.before = milliseconds{random.next() % 30}, .after = milliseconds{random.next() % 30}};
       if (calm) return treatment;
       switch (random.next() % (writes(request) ? 24 : 60)) {
         case 0:
@@ -185,10 +183,10 @@ TEST_F(FailoverTest, TheLimitHoldsWhateverHappens) {
           treatment.before = seconds{5 + static_cast<int>(random.next() % 20)};
           break;
         case 4:
-          treatment.mask = FakeApi::refusal(random.next() % 2 ? 500 : 503, "Trouble");
+          treatment.mask = sim::ApiServer::refusal(random.next() % 2 ? 500 : 503, "Trouble");
           break;
         case 5:
-          treatment.refuse = FakeApi::refusal(random.next() % 2 ? 429 : 503, "Trouble");
+          treatment.refuse = sim::ApiServer::refusal(random.next() % 2 ? 429 : 503, "Trouble");
           break;
         default:
           break;

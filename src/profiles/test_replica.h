@@ -13,16 +13,16 @@
 #include "budget/ledger.h"
 #include "io/virtual_time.h"
 #include "kube/events.h"
-#include "kube/fake_api.h"
 #include "kube/reflector.h"
 #include "profiles/controller.h"
 #include "profiles/test_support.h"
+#include "sim/test_api.h"
 
 namespace careen::profiles {
 
 class Replica {
  public:
-  Replica(io::VirtualTime& time, kube::FakeApi& api, std::string identity, std::string_view yaml,
+  Replica(io::VirtualTime& time, sim::TestApi& api, std::string identity, std::string_view yaml,
           ControllerOptions options = {})
       : loop(time.make_loop()),
         transport(api.connect(*loop)),
@@ -130,7 +130,7 @@ profiles:
 
   io::VirtualTime time;
   std::unique_ptr<io::Loop> server = time.make_loop();
-  kube::FakeApi api{*server};
+  sim::TestApi api{*server};
   // As an independent observer of the API sees it.
   std::set<std::string> known, in, done, entered;
   std::vector<std::string> order;  // of entering maintenance

@@ -14,13 +14,13 @@
 #include "budget/ledger.h"
 #include "io/virtual_time.h"
 #include "kube/decode.h"
-#include "kube/fake_api.h"
 #include "kube/json.h"
 #include "profiles/config.h"
 #include "profiles/data.h"
 #include "profiles/decide.h"
 #include "profiles/names.h"
 #include "profiles/plugins.h"
+#include "sim/test_api.h"
 
 namespace careen::profiles {
 
@@ -107,7 +107,7 @@ class WorldTest : public testing::Test {
   io::Metrics metrics;
   io::Random random{1};
   io::Problems problems{io::Log{}};
-  kube::FakeApi api{*loop};
+  sim::TestApi api{*loop};
   std::unique_ptr<kube::Transport> transport = api.connect(*loop);
   kube::Client client{*loop, *transport, metrics, random};
   kube::AtomPool atoms;

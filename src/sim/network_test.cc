@@ -1,18 +1,26 @@
-#include "kube/fake_api.h"
+#include "sim/network.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "io/virtual_time.h"
 #include "kube/client.h"
+#include "sim/test_api.h"
 
-namespace careen::kube {
+namespace careen::sim {
 namespace {
 
 using io::seconds;
+using kube::Client;
+using kube::Json;
+using kube::PatchType;
+using kube::Request;
+using kube::Result;
+using kube::Transport;
+namespace resources = kube::resources;
 using testing::HasSubstr;
 
-class FakeApiTest : public testing::Test {
+class NetworkTest : public testing::Test {
  protected:
   template <class T>
   static io::Task<void> into(io::Task<T> task, std::optional<T>& out) {
@@ -35,58 +43,14 @@ class FakeApiTest : public testing::Test {
 
   io::VirtualTime time;
   std::unique_ptr<io::Loop> loop = time.make_loop();
-  FakeApi api{*loop};
+  TestApi api{*loop};
   std::unique_ptr<Transport> transport = api.connect(*loop);
   io::Metrics metrics;
   io::Random random{1};
   Client client{*loop, *transport, metrics, random};
 };
 
-TEST_F(FakeApiTest, CreatesReadsListsAndDeletes) {
-  const auto created = run(client.create(resources::nodes, "", R"({"metadata":{"name":"a"}})"));
-  ASSERT_TRUE(created);
-  EXPECT_THAT(*created, HasSubstr("\"uid\":\"uid-1\""));
-  EXPECT_TRUE(run(client.create(resources::nodes, "", R"({"metadata":{"name":"a"}})")).error().already_exists());
-  EXPECT_EQ(run(client.get(resources::nodes, "", "a")), *created);
-  EXPECT_TRUE(run(client.get(resources::nodes, "", "b")).error().not_found());
-  EXPECT_EQ((*Json::parse(*run(client.list(resources::nodes, ""))))["items"].size(), 1u);
-  DeleteOptions another;
-  another.preconditions.uid = "other";
-  EXPECT_TRUE(run(client.remove(resources::nodes, "", "a", another)).error().conflict());
-  EXPECT_TRUE(run(client.remove(resources::nodes, "", "a")));
-  EXPECT_TRUE(run(client.remove(resources::nodes, "", "a")).error().not_found());
-}
-
-TEST_F(FakeApiTest, MergesAsRfc7386Says) {
-  api.put("/api/v1/nodes/a", *Json::parse(R"({"metadata":{"labels":{"x":"1","y":"2"}},"list":[1,2]})"));
-  ASSERT_TRUE(patch(R"({"metadata":{"labels":{"x":null,"z":"3"}},"list":[3]})"));
-  EXPECT_EQ(api.object("/api/v1/nodes/a")["metadata"]["labels"].dump(), R"({"y":"2","z":"3"})");
-  EXPECT_EQ(api.object("/api/v1/nodes/a")["list"].dump(), "[3]");
-}
-
-TEST_F(FakeApiTest, AVersionThatIsNotTheCurrentOneConflicts) {
-  api.put("/api/v1/nodes/a", Json::object());
-  const std::string old = version();
-  ASSERT_TRUE(patch(R"({"metadata":{"labels":{"x":"1"},"resourceVersion":")" + old + "\"}}"));
-  const auto late = patch(R"({"metadata":{"labels":{"x":"2"},"resourceVersion":")" + old + "\"}}");
-  ASSERT_FALSE(late);
-  EXPECT_TRUE(late.error().conflict());
-  EXPECT_EQ(late.error().reason, "Conflict");
-  const auto update =
-      run(client.update(resources::nodes, "", "a", R"({"metadata":{"resourceVersion":")" + old + "\"}}"));
-  EXPECT_TRUE(update.error().conflict());
-}
-
-TEST_F(FakeApiTest, APatchThatChangesNothingMakesNoNewVersion) {
-  api.put("/api/v1/nodes/a", *Json::parse(R"({"metadata":{"labels":{"x":"1"}}})"));
-  const std::string old = version();
-  ASSERT_TRUE(patch(R"({"metadata":{"labels":{"x":"1","none":null}}})"));
-  EXPECT_EQ(version(), old);
-  EXPECT_EQ(api.count("PATCH nodes"), 1);
-  EXPECT_EQ(api.count("PATCH nodes changed"), 0);
-}
-
-TEST_F(FakeApiTest, WatchesTellEveryChangeAfterAVersion) {
+TEST_F(NetworkTest, WatchesTellEveryChangeAfterAVersion) {
   api.put("/api/v1/nodes/a", Json::object());
   const std::string from = version();
   api.put("/api/v1/nodes/b", Json::object());
@@ -106,9 +70,44 @@ TEST_F(FakeApiTest, WatchesTellEveryChangeAfterAVersion) {
   EXPECT_EQ(run((*stream)->read(text)), false);
 }
 
-TEST_F(FakeApiTest, WhatWasSentArrivesThoughTheClientHasGone) {
+TEST_F(NetworkTest, StreamsFreezeAndBreak) {
+  auto stream = run(client.watch(resources::nodes, "", "resourceVersion=" + std::to_string(api.server.version())));
+  ASSERT_TRUE(stream);
+  EXPECT_EQ(api.network.open_streams(), 1u);
+  api.freeze_watches(true);
   api.put("/api/v1/nodes/a", Json::object());
-  api.treat = [](const Request&) { return FakeApi::Treatment{.before = seconds{3}}; };
+  std::optional<io::Result<bool>> more;
+  std::string text;
+  io::Scope scope(*loop);
+  scope.spawn(into((*stream)->read(text), more));
+  time.run_for(seconds{10});
+  EXPECT_FALSE(more);
+  api.freeze_watches(false);
+  time.run_for(seconds{1});
+  ASSERT_TRUE(more);
+  EXPECT_THAT(text, HasSubstr("ADDED"));
+  api.network.end_streams("/api/v1/pods", true);
+  EXPECT_EQ(api.network.open_streams(), 1u);
+  api.network.end_streams("/api/v1/nodes", true);
+  EXPECT_EQ(run((*stream)->read(text)).error().kind, io::ErrorKind::closed);
+}
+
+// A replica of the server that lags answers what may be stale, and nothing else.
+TEST_F(NetworkTest, StaleAnswersAreForThoseWhoAllowThem) {
+  api.put("/api/v1/nodes/a", Json::object());
+  time.run_for(seconds{10});
+  api.put("/api/v1/nodes/b", Json::object());
+  api.treat = [](const Request&) { return Treatment{.stale = seconds{5}}; };
+  const auto listed = [&](std::string query) {
+    return (*Json::parse(*run(client.list(resources::nodes, "", {.query = std::move(query)}))))["items"].size();
+  };
+  EXPECT_EQ(listed("resourceVersion=0"), 1u);
+  EXPECT_EQ(listed(""), 2u);
+}
+
+TEST_F(NetworkTest, WhatWasSentArrivesThoughTheClientHasGone) {
+  api.put("/api/v1/nodes/a", Json::object());
+  api.treat = [](const Request&) { return Treatment{.before = seconds{3}}; };
   {
     io::Scope scope(*loop);
     std::optional<Result<std::string>> out;
@@ -121,25 +120,28 @@ TEST_F(FakeApiTest, WhatWasSentArrivesThoughTheClientHasGone) {
   EXPECT_EQ(api.object("/api/v1/nodes/a")["metadata"]["labels"]["x"].text(), "1");
 }
 
-TEST_F(FakeApiTest, TreatsRequestsAsTold) {
+TEST_F(NetworkTest, TreatsRequestsAsTold) {
   api.put("/api/v1/nodes/a", Json::object());
   const std::string body = R"({"metadata":{"labels":{"x":"1"}}})";
-  api.treat = [](const Request&) { return FakeApi::Treatment{.lost = true}; };
+  api.treat = [](const Request&) { return Treatment{.lost = true}; };
   EXPECT_TRUE(patch(body).error().ambiguous());
   EXPECT_EQ(api.count("PATCH nodes"), 0);
-  api.treat = [](const Request&) { return FakeApi::Treatment{.refuse = FakeApi::refusal(403, "Forbidden")}; };
+  api.treat = [](const Request&) { return Treatment{.refuse = ApiServer::refusal(403, "Forbidden")}; };
   EXPECT_TRUE(patch(body).error().forbidden());
   EXPECT_FALSE(api.object("/api/v1/nodes/a")["metadata"]["labels"]);
-  api.treat = [](const Request&) { return FakeApi::Treatment{.held = true}; };
+  api.treat = [](const Request&) { return Treatment{.held = true}; };
   EXPECT_TRUE(patch(body).error().ambiguous());
   EXPECT_EQ(api.held(), 1u);
   EXPECT_FALSE(api.object("/api/v1/nodes/a")["metadata"]["labels"]);
   api.release_held();
   EXPECT_TRUE(api.object("/api/v1/nodes/a")["metadata"]["labels"]);
-  api.treat = [](const Request&) { return FakeApi::Treatment{.mask = FakeApi::refusal(500, "InternalError")}; };
+  api.treat = [](const Request&) { return Treatment{.cut = true}; };
+  EXPECT_TRUE(patch(R"({"metadata":{"labels":{"x":"cut"}}})").error().ambiguous());
+  EXPECT_EQ(api.object("/api/v1/nodes/a")["metadata"]["labels"]["x"].text(), "cut");
+  api.treat = [](const Request&) { return Treatment{.mask = ApiServer::refusal(500, "InternalError")}; };
   EXPECT_EQ(patch(R"({"metadata":{"labels":{"x":"2"}}})").error().code, 500);
   EXPECT_EQ(api.object("/api/v1/nodes/a")["metadata"]["labels"]["x"].text(), "2");
 }
 
 }  // namespace
-}  // namespace careen::kube
+}  // namespace careen::sim
