@@ -92,9 +92,10 @@ void Ledger::reserve(Admission admission) {
   Entry& entry = entries_[uid];
   entry.admission = std::move(admission);
   entry.inherited = false;
-  // A write without it that is still on its way would take it out of the object again.
-  entry.recorded = stored_.contains(uid) && !in_doubt_;
-  if (!entry.recorded) wake_.notify();
+  // Also if the object has it already: whoever has taken over since then may have settled that one, and only a write
+  // finds out.
+  entry.recorded = false;
+  wake_.notify();
 }
 
 void Ledger::finish(const std::string& uid) {
@@ -145,10 +146,12 @@ std::string Ledger::body(const LedgerRecord& record, bool whole) const {
 void Ledger::settle(uint64_t write, const std::map<std::string, Admission>& content) {
   write_ = write;
   stored_ = content;
-  // Whatever else is on its way was computed from an older version.
-  in_doubt_ = false;
   owned_ = true;
-  for (auto& [uid, entry] : entries_) entry.recorded = stored_.contains(uid);
+  for (auto& [uid, entry] : entries_) {
+    const auto known = stored_.find(uid);
+    // One that was reserved again after this write began waits for the next.
+    entry.recorded = known != stored_.end() && known->second.since == entry.admission.since;
+  }
   if (in_memory_) log_.info("the budget ledger is written again");
   in_memory_ = false;
   problems_.clear("ledger");
@@ -235,7 +238,6 @@ Task<Ledger::Outcome> Ledger::read_back(uint64_t attempted) {
 Task<Ledger::Outcome> Ledger::recreate() {
   version_.clear();
   const LedgerRecord record = snapshot();
-  in_doubt_ = true;
   const auto answer = co_await client_.create(kube::resources::leases, options_->ns, body(record, true));
   if (answer) {
     accept(*answer, record);
@@ -253,7 +255,6 @@ Task<Ledger::Outcome> Ledger::write_once() {
   last_write_ = loop_.now();
   const LedgerRecord record = snapshot();
   if (version_.empty()) co_return co_await read_back(record.write);
-  in_doubt_ = true;
   const auto answer = co_await client_.patch(kube::resources::leases, options_->ns, options_->name,
                                              kube::PatchType::merge, body(record, false));
   if (answer) {
@@ -308,7 +309,6 @@ Task<Ledger::Outcome> Ledger::adopt() {
   }
   if (!owned_) ++epoch_;
   const LedgerRecord record = snapshot();
-  in_doubt_ = true;
   const auto written = co_await client_.patch(kube::resources::leases, options_->ns, options_->name,
                                               kube::PatchType::merge, body(record, false));
   if (written) {

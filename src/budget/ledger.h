@@ -109,7 +109,6 @@ class Ledger {
 
   std::map<std::string, Entry> entries_;
   std::map<std::string, Admission> stored_;  // what the object holds as far as we know
-  bool in_doubt_ = false;                    // a write of ours may change that without our knowing
   bool owned_ = false;                       // a write of ours has been accepted
   std::string version_;                      // the object's resourceVersion; empty when it does not exist
   uint64_t epoch_ = 0;

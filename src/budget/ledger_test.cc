@@ -230,6 +230,33 @@ TEST_F(LedgerTest, AnotherWriterFencesThisOne) {
 }
 
 // A process that comes back under the same name is another process all the same.
+// The successor may have settled the first one, so that a write under it would pass unnoticed.
+TEST_F(LedgerTest, AReservationMadeAgainIsRecordedAgain) {
+  const auto a = process("a");
+  std::optional<bool> recorded;
+  a->reserve("u", recorded);
+  time.run_for(seconds{1});
+  ASSERT_EQ(recorded, true);
+  const auto b = process("b");
+  a->reserve("u", recorded);
+  time.run_for(seconds{5});
+  EXPECT_EQ(recorded, false);
+  EXPECT_TRUE(a->ledger->fenced());
+}
+
+TEST_F(LedgerTest, AReservationMadeAgainDuringItsWriteWaitsForTheNext) {
+  const auto a = process("a");
+  std::optional<bool> first, again;
+  next_write({.after = seconds{2}});
+  a->reserve("u", first);
+  time.run_for(seconds{1});
+  a->reserve("u", again);
+  const double before = a->writes();
+  time.run_for(seconds{10});
+  EXPECT_EQ(again, true);
+  EXPECT_EQ(a->writes(), before + 2);
+}
+
 TEST_F(LedgerTest, AnotherEpochFencesEvenUnderTheSameName) {
   const auto a = process("same");
   const auto b = process("same");

@@ -100,6 +100,9 @@ ApiServer::Either<ApiServer::Removal> ApiServer::removal_options(const Ask& ask)
       return tl::unexpected(bad_request("no kind " + quoted(kind) + " is registered for version " + quoted(version) +
                                         " in scheme \"pkg/runtime/scheme.go:111\""));
     }
+    // With a body the parameters of the path do not count, not even dryRun.
+    dry_run.clear();
+    orphan.reset();
     out.grace = integer_at(*body, {"gracePeriodSeconds"});
     out.uid = text_at(*body, {"preconditions", "uid"});
     out.version = text_at(*body, {"preconditions", "resourceVersion"});
@@ -154,8 +157,8 @@ Response ApiServer::remove_collection(const Ask& ask) {
   });
   for (const std::string& key : keys) remove_one(resource, key, *options, ask.caller.client, options->dry_run);
   return answer_with(200, "{\"kind\":\"" + resource.list_kind + "\",\"apiVersion\":\"" + resource.api_version() +
-                              "\",\"metadata\":{\"resourceVersion\":\"" + std::to_string(at) + "\"},\"items\":[" +
-                              items + "]}");
+                              "\",\"metadata\":{\"resourceVersion\":\"" + std::to_string(at) + "\"" +
+                              (resource.custom ? ",\"continue\":\"\"" : "") + "},\"items\":[" + items + "]}");
 }
 
 Response ApiServer::remove_one(const Resource& resource, const std::string& key, const Removal& options,
@@ -198,8 +201,7 @@ Response ApiServer::remove_one(const Resource& resource, const std::string& key,
   without(finalizers, kForeground);
   without(finalizers, kOrphan);
   if (options.policy == Removal::Policy::foreground) finalizers.push_back(json::value(kForeground));
-  if (options.policy == Removal::Policy::orphan && dependents_.contains(uid))
-    finalizers.push_back(json::value(kOrphan));
+  if (options.policy == Removal::Policy::orphan) finalizers.push_back(json::value(kOrphan));
   const bool definition = resource.kind == "CustomResourceDefinition" && !resource.custom;
   if (definition &&
       std::find(finalizers.begin(), finalizers.end(), json::value(kDefinitionCleanup)) == finalizers.end()) {
@@ -249,6 +251,7 @@ Response ApiServer::remove_one(const Resource& resource, const std::string& key,
 }
 
 void ApiServer::remove_namespace_content(const std::string& ns, const std::string& by) {
+  if (!controllers_) return;
   for (const auto& [collection, resource] : std::map(stored_as_)) {
     if (!resource.namespaced) continue;
     std::vector<std::string> keys;
@@ -263,6 +266,7 @@ void ApiServer::remove_namespace_content(const std::string& ns, const std::strin
 
 // When nothing is left in it, the namespace goes, or waits for its own finalizers.
 void ApiServer::finish_namespace(const std::string& ns, const std::string& by) {
+  if (!controllers_) return;
   const std::string prefix = ns + "/";
   for (const auto& [collection, resource] : stored_as_) {
     if (!resource.namespaced) continue;
@@ -319,7 +323,7 @@ void ApiServer::finish_definition(const std::string& name, const std::string& by
 // The owner is gone: what no other owner holds goes, too.
 void ApiServer::collect_garbage(const std::string& uid, const std::string& by) {
   const auto found = dependents_.find(uid);
-  if (found == dependents_.end()) return;
+  if (found == dependents_.end() || !controllers_) return;
   for (const Dependent& dependent : std::set(found->second)) {
     const auto known = dependent.collection->objects.find(dependent.key);
     if (known == dependent.collection->objects.end()) continue;
@@ -350,6 +354,7 @@ void ApiServer::collect_garbage(const std::string& uid, const std::string& by) {
 
 // Foreground: first the dependents, then the object. Orphan: the dependents forget it.
 void ApiServer::finish_foreground(const Resource& resource, const std::string& key, const std::string& by) {
+  if (!controllers_) return;
   const auto known = resource.collection->objects.find(key);
   if (known == resource.collection->objects.end()) return;
   json::value object = *parse(*known->second);

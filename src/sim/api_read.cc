@@ -17,14 +17,15 @@ constexpr std::string_view kExpiredList =
     "Continuing with the provided token results in an inconsistent list - objects that were created, modified, or "
     "deleted between the time the first chunk was returned and now may show up in the list.";
 
+constexpr std::string_view kBase64 = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+
 std::string base64url(std::string_view text) {
-  static constexpr char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
   std::string out;
   for (size_t i = 0; i < text.size(); i += 3) {
     uint32_t bits = 0;
     const size_t n = std::min<size_t>(3, text.size() - i);
     for (size_t j = 0; j < 3; ++j) bits = bits << 8 | (j < n ? static_cast<unsigned char>(text[i + j]) : 0U);
-    for (size_t j = 0; j <= n; ++j) out += digits[bits >> (18 - 6 * j) & 63U];
+    for (size_t j = 0; j <= n; ++j) out += kBase64[bits >> (18 - 6 * j) & 63U];
   }
   return out;
 }
@@ -66,9 +67,15 @@ tl::expected<Continuation, Failure> read_token(std::string_view text) {
   const auto wrong = [](const std::string& why) {
     return tl::unexpected(bad_request("invalid continue token: continue key is not valid: " + why));
   };
+  if (const size_t wrong_at = text.find_first_not_of(kBase64); wrong_at != std::string_view::npos) {
+    return wrong("illegal base64 data at input byte " + std::to_string(wrong_at));
+  }
   const std::string decoded = from_base64url(text);
   const auto token = parse(decoded);
   if (!token || !token->is_object()) return wrong(go_syntax_error(decoded));
+  if (const std::string_view encoded = text_at(*token, "v"); encoded != "meta.k8s.io/v1") {
+    return wrong("server does not recognize this encoded version " + std::string(encoded));
+  }
   const auto version = integer_at(*token, {"rv"});
   if (!version || *version == 0) return wrong("incorrect encoded start resourceVersion (version meta.k8s.io/v1)");
   Continuation out{*version, std::string(text_at(*token, "start"))};
@@ -174,19 +181,20 @@ Response ApiServer::get(const Ask& ask) const {
 Response ApiServer::list(const Ask& ask) {
   const Resource& resource = *ask.resource;
   const Query& query = ask.query;
-  if (const auto wrong = wrong_list_options(query); !wrong.empty()) {
-    return to_response(invalid_options("ListOptions", wrong));
-  }
+  const auto selector = Selector::parse(query["labelSelector"], query["fieldSelector"], resource);
+  if (!selector) return to_response(bad_request(selector.error()));
   size_t limit = SIZE_MAX;
-  if (const std::string_view text = query["limit"]; !text.empty() && text != "0") {
-    const auto number = whole_number(text);
+  if (std::string_view text = query["limit"]; !text.empty() && text != "0") {
+    const bool negative = text.starts_with('-');
+    const auto number = whole_number(text.substr(negative ? 1 : 0));
     if (!number) {
       return to_response(bad_request("strconv.ParseInt: parsing " + quoted(text) + ": invalid syntax"));
     }
-    limit = *number;
+    if (!negative) limit = *number;
   }
-  const auto selector = Selector::parse(query["labelSelector"], query["fieldSelector"], resource);
-  if (!selector) return to_response(bad_request(selector.error()));
+  if (const auto wrong = wrong_list_options(query); !wrong.empty()) {
+    return to_response(invalid_options("ListOptions", wrong));
+  }
 
   // Keys of this namespace begin so; the token leaves it out.
   const std::string prefix = resource.namespaced && !ask.ns.empty() ? ask.ns + "/" : std::string();
@@ -257,7 +265,7 @@ Response ApiServer::list(const Ask& ask) {
   if (table) return answer_with(200, table->text(std::to_string(at), token, told));
   std::string body = "{\"kind\":\"" + resource.list_kind + "\",\"apiVersion\":\"" + resource.api_version() +
                      "\",\"metadata\":{\"resourceVersion\":\"" + std::to_string(at) + "\"";
-  if (more) body += ",\"continue\":\"" + token + "\"";
+  if (more || resource.custom) body += ",\"continue\":\"" + token + "\"";
   if (told) body += ",\"remainingItemCount\":" + std::to_string(*told);
   body += "},\"items\":[";
   body += items;

@@ -62,6 +62,15 @@ bool is_resource_path(const std::vector<std::string>& segments) {
   return segments[0] == "api" ? segments.size() > 2 : segments[0] == "apis" && segments.size() > 3;
 }
 
+bool is_acceptable(std::string_view accept) {
+  if (accept.empty()) return true;
+  for (const char* type :
+       {"application/json", "*/*", "application/*", "application/yaml", "application/vnd.kubernetes.protobuf"}) {
+    if (accept.find(type) != std::string_view::npos) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 ApiServer::ApiServer(io::Loop& loop, uint64_t seed)
@@ -101,6 +110,23 @@ Response ApiServer::refusal(int code, std::string_view reason, std::string_view 
   return to_response({.code = code, .reason = std::string(reason), .message = std::string(message)});
 }
 
+namespace {
+
+// A client that reads neither JSON nor what a table is made of.
+std::optional<Response> not_acceptable(std::string_view accept, const Resource& resource) {
+  if (accept.empty()) return std::nullopt;
+  for (const std::string_view type : {"application/json", "*/*", "application/*", "application/yaml", "protobuf"}) {
+    if (accept.find(type) != std::string_view::npos) return std::nullopt;
+  }
+  constexpr std::string_view kTypes = "application/json, application/yaml, application/vnd.kubernetes.protobuf";
+  Failure failure{.code = 406, .reason = "NotAcceptable", .details = !resource.custom};
+  failure.message = resource.custom ? "only the following media types are accepted: " + std::string(kTypes)
+                                    : "406: Not Acceptable\n\nAvailable representations: " + std::string(kTypes);
+  return to_response(failure);
+}
+
+}  // namespace
+
 bool ApiServer::is_watch(const Request& request) {
   if (request.method != "GET") return false;
   const auto segments = path_segments(request.path);
@@ -124,10 +150,16 @@ tl::expected<ApiServer::Ask, Response> ApiServer::understand(const Request& requ
   ask.query = Query(request.path);
   const bool fits = ask.resource && ask.resource->served && (ask.ns.empty() || ask.resource->namespaced) &&
                     (ask.name.empty() || !ask.ns.empty() || !ask.resource->namespaced);
+  if (!ask.resource && resources_.is_custom_group(parts.group)) return tl::unexpected(page_not_found());
   const bool known_subresource =
       ask.subresource.empty() || (ask.subresource == "status" && fits && ask.resource->status) ||
       (ask.subresource == "binding" && fits && ask.resource->kind == "Pod" && !ask.resource->custom);
-  if (!fits || !known_subresource) return tl::unexpected(to_response(no_such_resource()));
+  if (!fits || !known_subresource) {
+    // The server for custom resources is another one, with other words.
+    if (fits && ask.resource->custom) return tl::unexpected(to_response(not_found(*ask.resource, ask.name)));
+    return tl::unexpected(resources_.is_custom_group(parts.group) ? page_not_found() : to_response(no_such_resource()));
+  }
+  if (auto refused = not_acceptable(request.accept, *ask.resource)) return tl::unexpected(std::move(*refused));
   return ask;
 }
 
@@ -178,12 +210,23 @@ Response ApiServer::handle(const Request& request, const Caller& caller) {
 
 Response ApiServer::answer(const Ask& ask) {
   const std::string& method = ask.request->method;
+  if (!is_acceptable(ask.request->accept)) {
+    return to_response({.code = 406,
+                        .reason = "NotAcceptable",
+                        .message = "406: Not Acceptable\n\nAvailable representations: application/json, "
+                                   "application/yaml, application/vnd.kubernetes.protobuf",
+                        .details = true});
+  }
   if (ask.subresource == "binding") return method == "POST" ? bind(ask) : to_response(method_not_allowed());
   if (ask.name.empty()) {
     if (method == "GET") return list(ask);
-    if (ask.resource->namespaced && ask.ns.empty()) return to_response(method_not_allowed());
+    if (ask.resource->namespaced && ask.ns.empty()) {
+      return ask.resource->custom ? page_not_found() : to_response(method_not_allowed());
+    }
     if (method == "POST") return create(ask);
     if (method == "DELETE") return remove_collection(ask);
+    const bool writes = method == "PUT" || method == "PATCH";
+    if (writes && ask.resource->custom) return to_response(bad_request("name must be provided"));
     return to_response(method_not_allowed());
   }
   if (method == "GET") return get(ask);
@@ -209,9 +252,10 @@ Text ApiServer::store(const Resource& resource, const std::string& key, json::va
   Collection& collection = *resource.collection;
   json::object& meta = object_at(object.get_object(), "metadata");
   meta["resourceVersion"] = std::to_string(store_.next_version());
-  std::string text = collection.head;
   const std::string rest = json::serialize(object);
-  text.append(rest, 1);
+  std::string text;
+  text.reserve(collection.head.size() + rest.size());
+  text.append(collection.head).append(rest, 1);
   const Past& past = store_.change(collection, key, std::make_shared<const std::string>(std::move(text)));
   const Text stored = past.object;
   const bool owned = meta.contains("ownerReferences");
@@ -284,7 +328,8 @@ void ApiServer::expire_events() {
 void ApiServer::put(std::string_view path, Json object, std::string_view by) {
   const Ask ask = locate(path);
   const Text known = text(path);
-  json::value draft = *parse(object.dump());
+  json::monotonic_resource memory;
+  json::value draft = *sim::parse(object.dump(), &memory);
   if (!draft.is_object()) draft.emplace_object();
   if (ask.resource->is_events_v1()) draft = event_from_v1(std::move(draft));
   draft.get_object().erase("kind");
@@ -292,13 +337,13 @@ void ApiServer::put(std::string_view path, Json object, std::string_view by) {
   json::object& meta = object_at(draft.get_object(), "metadata");
   meta["name"] = ask.name;
   if (!ask.ns.empty()) meta["namespace"] = ask.ns;
-  const auto before = known ? parse(*known) : std::nullopt;
+  const auto before = known ? sim::parse(*known, &memory) : std::nullopt;
   if (before) meta["uid"] = text_at(*before, {"metadata", "uid"});
   if (!meta.contains("uid")) meta["uid"] = random_.uuid();
   const std::string_view created = before ? text_at(*before, {"metadata", "creationTimestamp"}) : "";
   if (!meta.contains("creationTimestamp"))
     meta["creationTimestamp"] = created.empty() ? std::string_view(now_text()) : created;
-  json::value raw = draft;
+  json::value raw(draft, &memory);
   const bool wrong = ask.resource->type && conform(draft, *ask.resource->type);
   store(*ask.resource, ask.key(), wrong ? std::move(raw) : std::move(draft), std::string(by));
 }
@@ -308,12 +353,13 @@ void ApiServer::merge(std::string_view path, const Json& patch, std::string_view
   if (!locate_known(path, ask)) return;
   const auto known = ask.resource->collection->objects.find(ask.key());
   if (known == ask.resource->collection->objects.end()) return;
-  json::value before = *parse(*known->second);
+  json::monotonic_resource memory;
+  json::value before = *sim::parse(*known->second, &memory);
   before.get_object().erase("kind");
   before.get_object().erase("apiVersion");
-  json::value draft = before;
-  merge_patch(draft, *parse(patch.dump()));
-  json::value raw = draft;
+  json::value draft(before, &memory);
+  merge_patch(draft, *sim::parse(patch.dump(), &memory));
+  json::value raw(draft, &memory);
   const bool wrong = ask.resource->type && conform(draft, *ask.resource->type);
   if (wrong) draft = std::move(raw);
   draft.at("metadata").get_object()["uid"] = before.at("metadata").at("uid");

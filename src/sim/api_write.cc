@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 
 #include "sim/apply.h"
 #include "sim/ask.h"
@@ -19,17 +20,19 @@ constexpr std::string_view kNoKind = "in scheme \"pkg/runtime/scheme.go:111\"";
 // Part of generated names; no letters that make words, no digits that look like letters.
 constexpr std::string_view kAlphabet = "bcdfghjklmnpqrstvwxz2456789";
 
-// A body as errors show it.
+// A body as errors show it: its beginning.
 std::string shown_body(const std::string& body) {
   if (body.empty()) return "<empty>";
-  if (body[0] == '{') return body.substr(0, 1024);
+  constexpr size_t most = 30;
+  const std::string end = body.size() > most ? " ..." : "";
+  if (body[0] == '{') return body.substr(0, most) + end;
   static constexpr char digits[] = "0123456789abcdef";
   std::string out;
-  for (const char c : body.substr(0, 1024)) {
+  for (const char c : body.substr(0, most)) {
     out += digits[static_cast<unsigned char>(c) >> 4];
     out += digits[static_cast<unsigned char>(c) & 15];
   }
-  return out;
+  return out + end;
 }
 
 std::string_view media_type(std::string_view content_type) {
@@ -45,11 +48,10 @@ Failure unknown_format(std::string_view accepted) {
                      std::string(accepted)};
 }
 
-std::optional<Failure> wrong_body_type(const Resource& resource, const std::string& content_type) {
+std::optional<Failure> wrong_body_type(const std::string& content_type) {
   const std::string_view type = media_type(content_type);
   if (type.empty() || type == "application/json") return std::nullopt;
-  return unknown_format(resource.custom ? "application/json, application/yaml"
-                                        : "application/json, application/yaml, application/vnd.kubernetes.protobuf");
+  return unknown_format("application/json, application/yaml, application/vnd.kubernetes.protobuf");
 }
 
 std::optional<Failure> wrong_write_options(const Query& query, std::string_view kind, bool applies) {
@@ -76,6 +78,38 @@ std::optional<Failure> wrong_write_options(const Query& query, std::string_view 
   return invalid_options(kind, errors);
 }
 
+// Whole numbers are written without a point.
+void settle_numbers(json::value& value) {
+  if (value.is_double()) {
+    const double number = value.get_double();
+    if (std::abs(number) < 9e15 && number == std::trunc(number)) {
+      value = static_cast<int64_t>(number);
+    }
+  } else if (value.is_object()) {
+    for (auto& one : value.get_object()) settle_numbers(one.value());
+  } else if (value.is_array()) {
+    for (json::value& one : value.get_array()) settle_numbers(one);
+  }
+}
+
+// The same complaint in the words of the converter that strategic patches go through.
+std::string converter_error(const std::string& why) {
+  const std::string from_text = "cannot unmarshal ", type_text = " of type ";
+  const size_t from_at = why.find(from_text), type_at = why.rfind(type_text);
+  if (from_at == std::string::npos || type_at == std::string::npos) return why;
+  std::string from = why.substr(from_at + from_text.size());
+  from = from.substr(0, from.find(' '));
+  const std::string to = why.substr(type_at + type_text.size());
+  if (from == "number") from = "int64";
+  if (from == "object") from = "map";
+  if (from == "array") from = "slice";
+  if (to.starts_with("map[") || to == "v1.ResourceList") return "cannot restore map from " + from;
+  if (to.starts_with("[]")) return "cannot restore slice from " + from;
+  if (to.starts_with("v1.")) return "cannot restore struct from: " + from;
+  if (from == "int64" && to == "string") return "cannot convert int64 to string";
+  return "unrecognized type: " + to;
+}
+
 void drop_type(json::value& object) {
   for (const char* key : {"kind", "apiVersion"}) {
     auto* const at = object.get_object().find(key);
@@ -83,9 +117,39 @@ void drop_type(json::value& object) {
   }
 }
 
+// Where etcd would have it, for messages.
+std::string storage_key(const Resource& resource, const std::string& key) {
+  if (resource.custom) return "/registry/" + resource.group + "/" + resource.plural + "/" + key;
+  if (resource.kind == "Node") return "/registry/minions/" + key;
+  if (resource.kind == "Service") return "/registry/services/specs/" + key;
+  if (resource.kind == "Endpoints") return "/registry/services/endpoints/" + key;
+  return "/registry/" + resource.plural + "/" + key;
+}
+
+// The status is checked by itself when it is written by itself, and the messages name fields from there.
+void leave_out_status(FieldErrors& errors) {
+  for (FieldError& error : errors) {
+    const size_t at = error.message.find(": status.");
+    if (at != std::string::npos) error.message.erase(at + 2, std::string_view("status.").size());
+  }
+}
+
+bool is_version(std::string_view text) { return text.find_first_not_of("0123456789") == std::string_view::npos; }
+Failure no_version(std::string_view text) {
+  return {.message = "strconv.ParseUint: parsing " + quoted(text) + ": invalid syntax"};
+}
+
+Failure wrong_uid(const Resource& resource, const std::string& key, const std::string& name, std::string_view wanted,
+                  std::string_view has) {
+  return conflict(resource, name,
+                  "StorageError: invalid object, Code: 4, Key: " + storage_key(resource, key) +
+                      ", ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: " +
+                      std::string(wanted) + ", UID in object meta: " + std::string(has));
+}
+
 // Metadata in the order the server prints it.
 void order_metadata(json::object& object, const json::object& front) {
-  json::object meta = front;
+  json::object meta(front, front.storage());
   for (auto& one : object_at(object, "metadata")) {
     if (!meta.contains(one.key())) meta.emplace(one.key(), std::move(one.value()));
   }
@@ -95,9 +159,10 @@ void order_metadata(json::object& object, const json::object& front) {
 }  // namespace
 
 // A body as the object it shall be, without kind and apiVersion.
-ApiServer::Either<json::value> ApiServer::decode(const Resource& resource, const std::string& body) const {
+ApiServer::Either<json::value> ApiServer::decode(const Resource& resource, const std::string& body,
+                                                 json::storage_ptr memory) const {
   const std::string unrecognized = "the object provided is unrecognized (must be of type " + resource.kind + "): ";
-  auto parsed = parse(body);
+  auto parsed = sim::parse(body, std::move(memory));
   if (!parsed || !parsed->is_object()) {
     const std::string why =
         parsed ? "json: cannot unmarshal " + std::string(go_kind(*parsed)) +
@@ -149,6 +214,7 @@ std::optional<Failure> ApiServer::conform_to(const Resource& resource, json::val
   };
   if (resource.type) {
     if (const auto error = conform(object, *resource.type)) return wrong(*error);
+    fill_left_out(resource, object);
     return std::nullopt;
   }
   json::value& meta = object.get_object()["metadata"];
@@ -157,6 +223,7 @@ std::optional<Failure> ApiServer::conform_to(const Resource& resource, json::val
     return wrong("json: cannot unmarshal " + std::string(go_kind(meta)) + " into Go value of type v1.ObjectMeta");
   }
   if (const auto error = conform(meta, *builtin_type("ObjectMeta"))) return wrong(*error);
+  settle_numbers(object);
   if (!resource.schema) return std::nullopt;
   resource.schema->prune(object);
   resource.schema->fill_defaults(object);
@@ -180,9 +247,11 @@ std::optional<Failure> ApiServer::check_namespace(const Ask& ask, std::string_vi
 }
 
 Response ApiServer::create(const Ask& ask) {
-  if (const auto wrong = wrong_body_type(*ask.resource, ask.request->content_type)) return to_response(*wrong);
+  if (const auto wrong = wrong_body_type(ask.request->content_type)) return to_response(*wrong);
   if (const auto wrong = wrong_write_options(ask.query, "CreateOptions", false)) return to_response(*wrong);
-  auto object = decode(*ask.resource, ask.request->body);
+  // All of this lives as long as the request.
+  json::monotonic_resource memory;
+  auto object = decode(*ask.resource, ask.request->body, &memory);
   if (!object) return to_response(object.error());
   return create_decoded(ask, std::move(*object));
 }
@@ -204,9 +273,9 @@ Response ApiServer::create_decoded(const Ask& ask, json::value object) {
     name = base.substr(0, 58);
     for (int i = 0; i < 5; ++i) name += kAlphabet[random_.next() % kAlphabet.size()];
   }
-  for (const char* key : {"selfLink", "deletionTimestamp", "deletionGracePeriodSeconds", "generation"}) meta.erase(key);
+  for (const char* key : {"selfLink", "deletionTimestamp", "deletionGracePeriodSeconds"}) meta.erase(key);
   const std::string version(text_at(object, {"metadata", "resourceVersion"}));
-  json::object front;
+  json::object front(object.storage());
   if (!name.empty()) front["name"] = name;
   if (!base.empty()) front["generateName"] = base;
   if (resource.namespaced) front["namespace"] = ask.ns;
@@ -233,10 +302,16 @@ Response ApiServer::create_decoded(const Ask& ask, json::value object) {
     return to_response({.message = "resourceVersion should not be set on objects to be created"});
   }
   const std::string key = ask.key_of(name);
-  if (resource.collection->objects.contains(key)) return to_response(already_exists(resource, name));
+  if (const auto known = resource.collection->objects.find(key); known != resource.collection->objects.end()) {
+    Failure failure = already_exists(resource, name);
+    if (find(*parse(*known->second), {"metadata", "deletionTimestamp"})) {
+      failure.message = "object is being deleted: " + failure.message;
+    }
+    return to_response(failure);
+  }
   if (ask.dry_run()) {
     json::object& shown_meta = object.at("metadata").get_object();
-    shown_meta.stable_erase(shown_meta.find("resourceVersion"));
+    if (auto* const at = shown_meta.find("resourceVersion"); at != shown_meta.end()) shown_meta.stable_erase(at);
     if (resource.is_events_v1()) object = event_to_v1(std::move(object));
     return answer_with(201, resource.head() + json::serialize(object).substr(1));
   }
@@ -256,10 +331,16 @@ void ApiServer::prepare_new(const Resource& resource, json::value& object) const
 
 Response ApiServer::update(const Ask& ask) {
   const Resource& resource = *ask.resource;
-  if (const auto wrong = wrong_body_type(resource, ask.request->content_type)) return to_response(*wrong);
+  if (const auto wrong = wrong_body_type(ask.request->content_type)) return to_response(*wrong);
   if (const auto wrong = wrong_write_options(ask.query, "UpdateOptions", false)) return to_response(*wrong);
-  auto object = decode(resource, ask.request->body);
-  if (!object) return to_response(object.error());
+  json::monotonic_resource memory;
+  auto object = decode(resource, ask.request->body, &memory);
+  if (!object) {
+    // The kind of a custom resource is looked at last.
+    const bool exists = resource.collection->objects.contains(ask.key());
+    return to_response(resource.custom && object.error().code == 422 && !exists ? not_found(resource, ask.name)
+                                                                                : object.error());
+  }
   object_at(object->get_object(), "metadata");
   const std::string_view name = text_at(*object, {"metadata", "name"});
   const std::string_view ns = text_at(*object, {"metadata", "namespace"});
@@ -278,6 +359,11 @@ Response ApiServer::update(const Ask& ask) {
   const auto known = resource.collection->objects.find(ask.key());
   if (known == resource.collection->objects.end()) {
     if (!resource.create_on_update || !ask.subresource.empty()) return to_response(not_found(resource, ask.name));
+    if (const std::string_view uid = text_at(*object, {"metadata", "uid"}); !uid.empty()) {
+      return to_response(wrong_uid(resource, ask.key(), ask.name, uid, ""));
+    }
+    const std::string_view version = text_at(*object, {"metadata", "resourceVersion"});
+    if (!is_version(version)) return to_response(no_version(version));
     return create_decoded(ask, std::move(*object));
   }
   json::value before = *parse(*known->second);
@@ -290,11 +376,13 @@ Response ApiServer::patch(const Ask& ask) {
   const std::string_view type = media_type(ask.request->content_type);
   const bool strategic = type == "application/strategic-merge-patch+json";
   const bool applies = type == "application/apply-patch+yaml";
-  if (type != "application/merge-patch+json" && type != "application/json-patch+json" && !strategic && !applies) {
+  const bool known_type =
+      type == "application/merge-patch+json" || type == "application/json-patch+json" || strategic || applies;
+  if (!known_type && !resource.custom) {
     return to_response(
         {.code = 415, .reason = "UnsupportedMediaType", .message = "415: Unsupported Media Type", .details = true});
   }
-  if (strategic && resource.custom) {
+  if (resource.custom && (strategic || !known_type)) {
     return to_response(
         unknown_format("application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml"));
   }
@@ -302,12 +390,13 @@ Response ApiServer::patch(const Ask& ask) {
   if (applies) return apply(ask);
   const auto known = resource.collection->objects.find(ask.key());
   if (known == resource.collection->objects.end()) return to_response(not_found(resource, ask.name));
-  const json::value before = *parse(*known->second);
+  // All of this lives as long as the request.
+  json::monotonic_resource memory;
+  json::value before = *sim::parse(*known->second, &memory);
   auto wanted = patched(ask, resource.is_events_v1() ? event_to_v1(before) : before);
   if (!wanted) return to_response(wanted.error());
-  json::value plain = before;
-  drop_type(plain);
-  return change(ask, std::move(*wanted), known->second, std::move(plain), true);
+  drop_type(before);
+  return change(ask, std::move(*wanted), known->second, std::move(before), true);
 }
 
 // The object as the patch makes it.
@@ -323,7 +412,7 @@ ApiServer::Either<json::value> ApiServer::patched(const Ask& ask, const json::va
                                       " into Go value of type " +
                                       (operations ? "[]handlers.jsonPatchOp" : "map[string]interface {}")));
   }
-  json::value object = known;
+  json::value object(known, known.storage());
   if (!resource.storage) object.get_object()["apiVersion"] = resource.api_version();
   if (operations) {
     if (!json_patch(object, patch->get_array())) {
@@ -341,21 +430,33 @@ ApiServer::Either<json::value> ApiServer::patched(const Ask& ask, const json::va
     merge_patch(object, *patch);
   }
   if (!object.is_object()) return tl::unexpected(bad_request("the patched object is none"));
-  const std::string whole = json::serialize(object);
+  // A patched object that is none of this kind is refused as such a body would be, in other words.
+  const auto refused = [&](const Failure& failure, json::value shown_object) {
+    if (failure.code != 400) return failure;
+    const std::string api_version(text_at(shown_object, "apiVersion")), kind(text_at(shown_object, "kind"));
+    drop_type(shown_object);
+    const std::string whole = "{\"apiVersion\":" + quoted(api_version) + ",\"kind\":" + quoted(kind) + "," +
+                              json::serialize(shown_object).substr(1);
+    constexpr std::string_view before = "cannot be handled as a ";
+    const size_t why = failure.message.find(": ", failure.message.find(before));
+    return invalid_object("", "", "", {invalid("patch", whole, failure.message.substr(why + 2))});
+  };
   for (const auto& [key, wanted] :
        {std::pair("kind", resource.kind), std::pair("apiVersion", resource.api_version())}) {
-    const json::value* given = member(object, key);
-    if (given && *given != json::value(wanted)) {
-      // Another kind: refused as such a body would be.
-      if (auto decoded = decode(resource, whole); !decoded) return tl::unexpected(decoded.error());
-    }
+    if (text_at(object, key) == wanted) continue;
+    const std::string whole = json::serialize(object);
+    if (const auto decoded = decode(resource, whole); !decoded) return tl::unexpected(refused(decoded.error(), object));
   }
   if (resource.is_events_v1()) object = event_from_v1(std::move(object));
   drop_type(object);
   if (const auto failure = conform_to(resource, object)) {
-    if (resource.custom) return tl::unexpected(*failure);
-    const std::string why = failure->message.substr(failure->message.find(": ") + 2);
-    return tl::unexpected(invalid_object("", "", "", {invalid("patch", whole, why)}));
+    json::value again = known;
+    if (!operations) merge_patch(again, *patch);
+    if (type == "application/strategic-merge-patch+json") {
+      const std::string why = failure->message.substr(failure->message.find("json: ") + 6);
+      return tl::unexpected(invalid_object("", "", "", {invalid("patch", go_map(*patch), converter_error(why))}));
+    }
+    return tl::unexpected(refused(*failure, std::move(again)));
   }
   object_at(object.get_object(), "metadata");
   const std::string_view name = text_at(object, {"metadata", "name"});
@@ -371,15 +472,6 @@ ApiServer::Either<json::value> ApiServer::patched(const Ask& ask, const json::va
 }
 
 namespace {
-
-// Where etcd would have it, for messages.
-std::string storage_key(const Resource& resource, const std::string& key) {
-  if (resource.custom) return "/registry/" + resource.group + "/" + resource.plural + "/" + key;
-  if (resource.kind == "Node") return "/registry/minions/" + key;
-  if (resource.kind == "Service") return "/registry/services/specs/" + key;
-  if (resource.kind == "Endpoints") return "/registry/services/endpoints/" + key;
-  return "/registry/" + resource.plural + "/" + key;
-}
 
 bool same_member(const json::value& a, const json::value& b, std::string_view key) {
   const json::value* left = member(a, key);
@@ -447,20 +539,16 @@ Response ApiServer::change(const Ask& ask, json::value wanted, const Text& known
   const std::string expected(text_at(wanted, {"metadata", "resourceVersion"}));
   const std::string expected_uid(text_at(wanted, {"metadata", "uid"}));
   if (!patching && !expected_uid.empty() && expected_uid != uid) {
-    return to_response(conflict(resource, ask.name,
-                                "StorageError: invalid object, Code: 4, Key: " + storage_key(resource, key) +
-                                    ", ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in "
-                                    "precondition: " +
-                                    expected_uid + ", UID in object meta: " + uid));
+    return to_response(wrong_uid(resource, key, ask.name, expected_uid, uid));
   }
   if (expected.empty() || expected == "0") {
-    if (!patching && !resource.unconditional_update) {
+    if (!resource.unconditional_update) {
       return to_response(
           invalid_object(resource.plural, resource.group, ask.name,
                          {invalid_shown("metadata.resourceVersion", "0", "must be specified for an update")}));
     }
-  } else if (expected.find_first_not_of("0123456789") != std::string::npos) {
-    return to_response({.message = "strconv.ParseUint: parsing " + quoted(expected) + ": invalid syntax"});
+  } else if (!is_version(expected)) {
+    return to_response(no_version(expected));
   } else if (expected != version) {
     return to_response(modified(resource, ask.name));
   }
@@ -472,7 +560,8 @@ Response ApiServer::change(const Ask& ask, json::value wanted, const Text& known
 
   FieldErrors errors = validate_change(resource, wanted, known);
   if (resource.schema) {
-    const FieldErrors more = resource.schema->validate(wanted);
+    FieldErrors more = resource.schema->validate(wanted);
+    if (ask.subresource == "status") leave_out_status(more);
     errors.insert(errors.end(), more.begin(), more.end());
   }
   if (!errors.empty()) {

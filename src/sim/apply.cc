@@ -1,6 +1,7 @@
 #include "sim/apply.h"
 
 #include <algorithm>
+#include <initializer_list>
 #include <map>
 #include <set>
 #include <vector>
@@ -240,6 +241,26 @@ Failure conflict_of(const std::map<std::string, std::vector<Path>>& conflicts) {
   return failure;
 }
 
+// Whether one of the paths goes on from this one: what was applied empty has been filled since.
+bool leads_into(const Path& path, const Paths& paths) {
+  const auto next = paths.upper_bound(path);
+  return next != paths.end() && next->size() > path.size() && std::equal(path.begin(), path.end(), next->begin());
+}
+
+// A map or list whose last member went goes too, unless somebody applied it as such.
+void remove_emptied(json::value& out, Path path, std::initializer_list<const Paths*> owners) {
+  for (path.pop_back(); path.size() > 1; path.pop_back()) {
+    const json::value* left = at_path(out, path);
+    const bool empty =
+        left && ((left->is_object() && left->get_object().empty()) || (left->is_array() && left->get_array().empty()));
+    if (!empty) return;
+    for (const Paths* paths : owners) {
+      if (paths->contains(path) || leads_into(path, *paths)) return;
+    }
+    remove_path(out, path);
+  }
+}
+
 }  // namespace
 
 tl::expected<json::value, Failure> server_side_apply(const json::value& known, const json::value& applied,
@@ -300,7 +321,10 @@ tl::expected<json::value, Failure> server_side_apply(const json::value& known, c
   }
   // From the deepest on, so that an element goes after its members.
   for (auto one = previous.rbegin(); one != previous.rend(); ++one) {
-    if (!own.contains(*one) && !others.contains(*one)) remove_path(out, *one);
+    if (!own.contains(*one) && !others.contains(*one) && !leads_into(*one, own) && !leads_into(*one, others)) {
+      remove_path(out, *one);
+      remove_emptied(out, *one, {&own, &others});
+    }
   }
   if (!own.empty()) {
     json::object entry{{"manager", applier.manager},        {"operation", "Apply"},

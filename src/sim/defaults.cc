@@ -123,6 +123,14 @@ void fill_definition(json::object& definition) {
 
 }  // namespace
 
+void fill_left_out(const Resource& resource, json::value& object) {
+  if (resource.kind != "Node" || resource.custom) return;
+  const json::value* capacity = find(object, {"status", "capacity"});
+  if (!capacity || find(object, {"status", "allocatable"})) return;
+  json::value same = *capacity;
+  object_at(object.get_object(), "status")["allocatable"] = std::move(same);
+}
+
 void fill_new(const Resource& resource, json::value& object) {
   json::object& fields = object.get_object();
   if (resource.kind == "Node") return fill_node(fields);

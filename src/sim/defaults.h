@@ -6,6 +6,8 @@
 
 namespace careen::sim {
 
+// What a field that is left out means, in every write.
+void fill_left_out(const Resource& resource, json::value& object);
 void fill_new(const Resource& resource, json::value& object);
 
 }  // namespace careen::sim

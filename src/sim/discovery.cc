@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "sim/openapi.h"
 #include "sim/status.h"
 #include "sim/value.h"
 
@@ -164,6 +165,7 @@ Response discover(const Resources& resources, const std::vector<std::string>& se
   if (first == "healthz" || first == "livez" || first == "readyz") return {200, "ok", std::nullopt};
   if (request.method != "GET") return to_response(method_not_allowed());
   if (first == "version" && segments.size() == 1) return json_page(std::string(kVersion));
+  if (auto document = openapi(resources, segments)) return std::move(*document);
   if (first != "api" && first != "apis") return page_not_found();
   const auto groups = by_group(resources);
   if (segments.size() > 1) return group_page(groups, segments);

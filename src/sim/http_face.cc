@@ -1,9 +1,7 @@
 #include "sim/http_face.h"
 
-#include <algorithm>
 #include <chrono>
 #include <utility>
-#include <vector>
 
 namespace careen::sim {
 
@@ -24,32 +22,6 @@ std::string client_name(const ServerRequest& request) {
   const std::string_view agent = io::header(request.headers, "User-Agent");
   const std::string_view name = agent.substr(0, agent.find_first_of(" /"));
   return name.empty() ? "unknown" : std::string(name);
-}
-
-bool asks_for_watch(std::string_view query) {
-  while (!query.empty()) {
-    const std::string_view pair = query.substr(0, query.find('&'));
-    query.remove_prefix(std::min(pair.size() + 1, query.size()));
-    // As the real server reads booleans: anything but "false" and "0" is true.
-    if (pair == "watch") return true;
-    if (pair.starts_with("watch=")) return pair != "watch=false" && pair != "watch=0";
-  }
-  return false;
-}
-
-// Only collections can be watched; with a name it is an ordinary read.
-bool is_collection(std::string_view path) {
-  std::vector<std::string_view> words;
-  while (!path.empty()) {
-    path.remove_prefix(1);
-    const std::string_view word = path.substr(0, path.find('/'));
-    if (!word.empty()) words.push_back(word);
-    path.remove_prefix(word.size());
-  }
-  if (words.empty() || (words[0] != "api" && words[0] != "apis")) return false;
-  const size_t prefix = words[0] == "api" ? 2 : 3;
-  const size_t rest = words.size() - std::min(words.size(), prefix);
-  return rest == 1 || (rest == 3 && words[prefix] == "namespaces");
 }
 
 class WatchBody final : public io::BodyStream {
@@ -95,7 +67,7 @@ Task<ServerResponse> answer(io::RealLoop& loop, Network& network, ServerRequest 
   request.body = std::move(from.body);
   request.timeout = kPatience;
   const auto transport = network.connect(loop, client_name(from));
-  if (from.method != "GET" || !asks_for_watch(from.query) || !is_collection(from.path)) {
+  if (!ApiServer::is_watch(request)) {
     auto answer = co_await transport->send(std::move(request));
     co_return answer ? to_http(std::move(*answer)) : broken();
   }

@@ -71,6 +71,8 @@ Json taints_of(const Json& node, const std::vector<std::pair<const char*, const 
   return out;
 }
 
+constexpr const char* kReady = "KubeletReady";
+constexpr const char* kReadyMessage = "kubelet is posting ready status";
 constexpr const char* kController = "kube-controller-manager";
 
 }  // namespace
@@ -134,8 +136,11 @@ void Kubelets::add(const std::string& name, const Labels& labels, const Labels& 
       .set({"metadata", "labels", "kubernetes.io/os"}, "linux");
   for (const auto& [key, value] : labels) node.set({"metadata", "labels", key}, value);
   for (const auto& [key, value] : annotations) node.set({"metadata", "annotations", key}, value);
-  node.set({"spec", "taints"},
-           Json::array({Json::object({{"key", "node.kubernetes.io/not-ready"}, {"effect", "NoSchedule"}})}));
+  const bool ready = machine.ready_after <= io::Duration{0};
+  if (!ready) {
+    node.set({"spec", "taints"},
+             Json::array({Json::object({{"key", "node.kubernetes.io/not-ready"}, {"effect", "NoSchedule"}})}));
+  }
   const Json capacity = Json::object({{"cpu", machine.cpu}, {"memory", machine.memory}, {"pods", machine.pods}});
   node.set({"status", "capacity"}, capacity).set({"status", "allocatable"}, capacity);
   node.set({"status", "addresses"}, Json::array({Json::object({{"type", "InternalIP"}, {"address", ip}}),
@@ -148,8 +153,10 @@ void Kubelets::add(const std::string& name, const Labels& labels, const Labels& 
                                                  {"operatingSystem", "linux"},
                                                  {"architecture", "amd64"}}));
   const std::string beat = in_seconds(loop_.wall_now());
-  node.set({"status", "conditions"}, conditions("False", "False", "KubeletNotReady",
-                                                "[container runtime status check may not have completed yet]", beat));
+  node.set({"status", "conditions"},
+           ready ? conditions("True", "False", kReady, kReadyMessage, beat)
+                 : conditions("False", "False", "KubeletNotReady",
+                              "[container runtime status check may not have completed yet]", beat));
   api_.put(node_path(name), std::move(node), "kubelet");
   const Json made = api_.object(node_path(name));
   Json lease = Json::object({{"kind", "Lease"}, {"apiVersion", "coordination.k8s.io/v1"}});
@@ -162,6 +169,7 @@ void Kubelets::add(const std::string& name, const Labels& labels, const Labels& 
       .set({"spec", "leaseDurationSeconds"}, 40)
       .set({"spec", "renewTime"}, io::format_micro_time(loop_.wall_now()));
   api_.put(lease_path(name), std::move(lease), "kubelet");
+  if (ready) return;
   kubelet.next = std::make_unique<io::Alarm>(loop_, [this, name] { become_ready(name); });
   kubelet.next->set(loop_.now() + machine.ready_after);
 }
@@ -173,8 +181,7 @@ void Kubelets::become_ready(const std::string& name) {
   known->second.lost = false;
   const std::string now = in_seconds(loop_.wall_now());
   Json patch;
-  patch.set({"status", "conditions"},
-            conditions("True", "False", "KubeletReady", "kubelet is posting ready status", now));
+  patch.set({"status", "conditions"}, conditions("True", "False", kReady, kReadyMessage, now));
   api_.merge(node_path(name), patch, "kubelet");
   Json taints;
   taints.set({"spec", "taints"}, taints_of(node, {}, now));

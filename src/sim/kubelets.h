@@ -24,7 +24,7 @@ class Kubelets {
   using Labels = std::vector<std::pair<std::string, std::string>>;
   struct Machine {
     std::string cpu, memory, pods;
-    io::Duration ready_after{};
+    io::Duration ready_after{};  // 0: ready as it registers
   };
   static Machine usual_machine() { return {"32", "128Gi", "110", io::seconds{2}}; }
   // A node that registers now and is ready a little later. Labels come beside those every kubelet sets.

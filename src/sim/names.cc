@@ -60,7 +60,7 @@ std::vector<std::string> label_errors(std::string_view text) {
   return out;
 }
 
-std::vector<std::string> qualified_name_errors(std::string_view text) {
+std::vector<std::string> qualified_name_errors(std::string_view text, std::string_view what) {
   std::vector<std::string> out;
   std::string_view name = text;
   const size_t slash = text.find('/');
@@ -68,11 +68,11 @@ std::vector<std::string> qualified_name_errors(std::string_view text) {
     const std::string_view prefix = text.substr(0, slash);
     name = text.substr(slash + 1);
     if (name.find('/') != std::string_view::npos) {
-      return {
-          "a qualified name must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an "
-          "alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is "
-          "'([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]') with an optional DNS subdomain prefix and '/' (e.g. "
-          "'example.com/MyName')"};
+      return {std::string(what) +
+              " must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an "
+              "alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is "
+              "'([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]') with an optional DNS subdomain prefix and '/' (e.g. "
+              "'example.com/MyName')"};
     }
     if (prefix.empty()) {
       out.emplace_back("prefix part must be non-empty");

@@ -10,7 +10,8 @@ namespace careen::sim {
 // What is wrong; empty when nothing is.
 std::vector<std::string> subdomain_errors(std::string_view text);
 std::vector<std::string> label_errors(std::string_view text);
-std::vector<std::string> qualified_name_errors(std::string_view text);
+// `what` is how the message calls it when there is more than one slash.
+std::vector<std::string> qualified_name_errors(std::string_view text, std::string_view what = "a qualified name");
 std::vector<std::string> label_value_errors(std::string_view text);
 
 }  // namespace careen::sim

@@ -9,7 +9,7 @@ namespace {
 // etcd is compacted every five minutes; small histories are kept whole, large ones never outgrow memory.
 constexpr io::Duration kRemembered = io::minutes{5};
 constexpr size_t kFewest = 1000;
-constexpr size_t kMost = 200'000;
+constexpr size_t kMost = 50'000;
 
 }  // namespace
 

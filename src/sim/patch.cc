@@ -5,9 +5,34 @@
 
 namespace careen::sim {
 
+namespace {
+
+// Members that are null mean that there are none, also deep in lists.
+void drop_nulls(json::value& value) {
+  if (value.is_array()) {
+    for (json::value& one : value.get_array()) drop_nulls(one);
+  }
+  if (!value.is_object()) return;
+  json::object& object = value.get_object();
+  for (size_t i = 0; i < object.size();) {
+    auto* const at = object.begin() + static_cast<ptrdiff_t>(i);
+    if (at->value().is_null()) {
+      object.stable_erase(at);
+    } else {
+      drop_nulls(at->value());
+      ++i;
+    }
+  }
+}
+
+}  // namespace
+
 void merge_patch(json::value& target, const json::value& patch) {
   if (!patch.is_object()) {
+    // What takes the place of an object is taken as it is.
+    const bool prune = !target.is_object();
     target = patch;
+    if (prune) drop_nulls(target);
     return;
   }
   if (!target.is_object()) target.emplace_object();

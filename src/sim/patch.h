@@ -20,6 +20,9 @@ struct StrategicError {
   bool bad_request = false;
   std::string message;
 };
+// A value as Go prints it: map[a:b].
+std::string go_map(const json::value& value);
+
 std::optional<StrategicError> strategic_patch(json::value& target, const json::value& patch, const Type& type);
 
 }  // namespace careen::sim

@@ -95,6 +95,11 @@ bool Resources::has_group(std::string_view group) const {
   return at != resources_.end() && at->second.group == group;
 }
 
+bool Resources::is_custom_group(std::string_view group) const {
+  const auto at = resources_.lower_bound(std::string(group) + "/");
+  return at != resources_.end() && at->second.group == group && at->second.custom;
+}
+
 bool Resources::has_version(std::string_view group, std::string_view version) const {
   const auto at = resources_.lower_bound(key_of(group, version, ""));
   return at != resources_.end() && at->second.group == group && at->second.version == version;

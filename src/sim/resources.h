@@ -55,6 +55,8 @@ class Resources {
   // Null when there is none.
   const Resource* find(std::string_view group, std::string_view version, std::string_view plural) const;
   bool has_group(std::string_view group) const;
+  // Only definitions made it.
+  bool is_custom_group(std::string_view group) const;
   bool has_version(std::string_view group, std::string_view version) const;
   // Of the version objects are kept in.
   const Resource* stored(std::string_view group, std::string_view plural) const;

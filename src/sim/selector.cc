@@ -15,7 +15,11 @@ class LabelParser {
 
   tl::expected<std::vector<Selector::Requirement>, std::string> parse() {
     std::vector<Selector::Requirement> out;
-    if (peek().kind == Token::Kind::end) return out;
+    const Token first = peek();
+    if (first.kind == Token::Kind::end) return out;
+    if (first.kind != Token::Kind::word && first.kind != Token::Kind::no) {
+      return tl::unexpected("found '" + first.text + "', expected: !, identifier, or 'end of string'");
+    }
     for (;;) {
       auto one = requirement();
       if (!one) return tl::unexpected("unable to parse requirement: " + one.error());
@@ -254,6 +258,9 @@ tl::expected<Selector, std::string> Selector::parse(std::string_view labels, std
     field.equal = sign == 0 || one[sign - 1] != '!';
     field.field = one.substr(0, field.equal ? sign : sign - 1);
     field.value = one.substr(sign + 1 < one.size() && one[sign + 1] == '=' ? sign + 2 : sign + 1);
+    if (field.value.find('=') != std::string::npos) {
+      return tl::unexpected(std::string("invalid field selector: unescaped character in value: 61"));
+    }
     const auto& known = selectable(resource);
     const bool meta = field.field == "metadata.name" || field.field == "metadata.namespace";
     if (!meta && std::find(known.begin(), known.end(), field.field) == known.end()) {

@@ -42,24 +42,6 @@ json::value* element_with(json::array& list, const std::string& key, const json:
   return nullptr;
 }
 
-std::string go_map(const json::value& value) {
-  if (value.is_object()) {
-    std::vector<std::string> members;
-    for (const auto& one : value.get_object()) members.push_back(std::string(one.key()) + ":" + go_map(one.value()));
-    std::sort(members.begin(), members.end());
-    std::string out;
-    for (const std::string& one : members) out += (out.empty() ? "" : " ") + one;
-    return "map[" + out + "]";
-  }
-  if (value.is_array()) {
-    std::string out;
-    for (const json::value& one : value.get_array()) out += (out.empty() ? "" : " ") + go_map(one);
-    return "[" + out + "]";
-  }
-  if (value.is_string()) return std::string(std::string_view(value.get_string()));
-  return value.is_null() ? "<nil>" : json::serialize(value);
-}
-
 Error merge_elements(json::array& target, const json::array& patch, const Field& field) {
   const bool replace =
       std::any_of(patch.begin(), patch.end(), [](const json::value& one) { return text_at(one, kPatch) == "replace"; });
@@ -176,7 +158,8 @@ Error merge_object(json::object& target, const json::object& patch, const Type* 
       target = what == "replace" ? without_directives(patch).get_object() : json::object();
       return std::nullopt;
     }
-    if (what != "merge") return StrategicError{true, "unknown patch type found: " + std::string(what) + " in map"};
+    if (what != "merge")
+      return StrategicError{false, "unknown patch type: " + std::string(what) + " in map: " + go_map(patch)};
   }
   if (const json::value* keys = patch.if_contains(kRetainKeys); keys && keys->is_array())
     retain(target, keys->get_array());
@@ -211,6 +194,24 @@ Error merge_object(json::object& target, const json::object& patch, const Type* 
 }
 
 }  // namespace
+
+std::string go_map(const json::value& value) {
+  if (value.is_object()) {
+    std::vector<std::string> members;
+    for (const auto& one : value.get_object()) members.push_back(std::string(one.key()) + ":" + go_map(one.value()));
+    std::sort(members.begin(), members.end());
+    std::string out;
+    for (const std::string& one : members) out += (out.empty() ? "" : " ") + one;
+    return "map[" + out + "]";
+  }
+  if (value.is_array()) {
+    std::string out;
+    for (const json::value& one : value.get_array()) out += (out.empty() ? "" : " ") + go_map(one);
+    return "[" + out + "]";
+  }
+  if (value.is_string()) return std::string(std::string_view(value.get_string()));
+  return value.is_null() ? "<nil>" : json::serialize(value);
+}
 
 std::optional<StrategicError> strategic_patch(json::value& target, const json::value& patch, const Type& type) {
   return merge_object(target.get_object(), patch.get_object(), &type);

@@ -21,7 +21,7 @@ void check_labels(const json::value& meta, FieldErrors& errors) {
   const json::value* labels = member(meta, "labels");
   if (!labels || !labels->is_object()) return;
   for (const auto& label : labels->get_object()) {
-    add_invalid(errors, "metadata.labels", label.key(), qualified_name_errors(label.key()));
+    add_invalid(errors, "metadata.labels", label.key(), qualified_name_errors(label.key(), "a valid label key"));
     const std::string_view value = label.value().is_string() ? std::string_view(label.value().get_string()) : "";
     add_invalid(errors, "metadata.labels", value, label_value_errors(value));
   }
@@ -72,26 +72,27 @@ bool is_standard_finalizer(std::string_view name) {
   return name == "kubernetes" || name == "orphan" || name == "foregroundDeletion";
 }
 
-void check_finalizers(const json::value& meta, FieldErrors& errors) {
+void check_finalizers(const Resource& resource, const json::value& meta, FieldErrors& errors) {
   const json::value* finalizers = member(meta, "finalizers");
   if (!finalizers || !finalizers->is_array()) return;
   for (size_t i = 0; i < finalizers->get_array().size(); ++i) {
     const json::value& one = finalizers->get_array()[i];
     const std::string_view name = one.is_string() ? std::string_view(one.get_string()) : "";
-    const std::string field = "metadata.finalizers[" + std::to_string(i) + "]";
-    const auto whys = qualified_name_errors(name);
-    add_invalid(errors, field, name, whys);
-    if (whys.empty() && name.find('/') == std::string_view::npos && !is_standard_finalizer(name)) {
-      errors.push_back(invalid(field, name, "name is neither a standard finalizer name nor is it fully qualified"));
+    add_invalid(errors, "metadata.finalizers", name, qualified_name_errors(name));
+    // Only the core group asks for a domain.
+    const bool core = resource.group.empty() && !resource.custom;
+    if (core && name.find('/') == std::string_view::npos && !is_standard_finalizer(name)) {
+      errors.push_back(invalid("metadata.finalizers[" + std::to_string(i) + "]", name,
+                               "name is neither a standard finalizer name nor is it fully qualified"));
     }
   }
 }
 
-void check_common(const json::value& meta, FieldErrors& errors) {
+void check_common(const Resource& resource, const json::value& meta, FieldErrors& errors) {
   check_labels(meta, errors);
   check_annotations(meta, errors);
   check_owners(meta, errors);
-  check_finalizers(meta, errors);
+  check_finalizers(resource, meta, errors);
 }
 
 void check_taints(const json::value& object, FieldErrors& errors) {
@@ -144,6 +145,42 @@ void check_lease(const json::value& object, FieldErrors& errors) {
   }
 }
 
+void check_config_key(const std::string& field, std::string_view key, FieldErrors& errors) {
+  const std::string at = field + "[" + std::string(key) + "]";
+  const bool plain = !key.empty() && std::all_of(key.begin(), key.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_' ||
+           c == '.';
+  });
+  if (key.size() > 253) errors.push_back(invalid(at, key, "must be no more than 253 bytes"));
+  if (!plain) {
+    errors.push_back(invalid(at, key,
+                             "a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. "
+                             "'key.name',  or 'KEY_NAME',  or 'key-name', regex used for validation is "
+                             "'[-._a-zA-Z0-9]+')"));
+  }
+  if (key == ".") errors.push_back(invalid(at, key, "must not be '.'"));
+  if (key == "..") {
+    errors.push_back(invalid(at, key, "must not be '..'"));
+  } else if (key.starts_with("..")) {
+    errors.push_back(invalid(at, key, "must not start with '..'"));
+  }
+}
+
+void check_config_map(const json::value& object, FieldErrors& errors) {
+  const json::value* binary = member(object, "binaryData");
+  for (const char* field : {"data", "binaryData"}) {
+    const json::value* entries = member(object, field);
+    if (!entries || !entries->is_object()) continue;
+    for (const auto& one : entries->get_object()) {
+      check_config_key(field, one.key(), errors);
+      if (std::string_view(field) == "data" && binary && member(*binary, one.key())) {
+        errors.push_back(
+            invalid("data[" + std::string(one.key()) + "]", one.key(), "duplicate of key present in binaryData"));
+      }
+    }
+  }
+}
+
 // Events of the newer API have stricter rules; they are told apart by the API they came through.
 void check_event_v1(const json::value& object, FieldErrors& errors) {
   const json::value* time = member(object, "eventTime");
@@ -152,11 +189,8 @@ void check_event_v1(const json::value& object, FieldErrors& errors) {
     return;
   }
   const std::string_view controller = text_at(object, "reportingComponent");
-  if (controller.empty()) {
-    errors.push_back(required("reportingController"));
-  } else {
-    add_invalid(errors, "reportingController", controller, qualified_name_errors(controller));
-  }
+  if (controller.empty()) errors.push_back(required("reportingController"));
+  add_invalid(errors, "reportingController", controller, qualified_name_errors(controller));
   const std::string_view instance = text_at(object, "reportingInstance");
   if (instance.empty()) errors.push_back(required("reportingInstance"));
   if (instance.size() > 128) errors.push_back(invalid("reportingInstance", "", "can have at most 128 characters"));
@@ -177,9 +211,9 @@ void check_event(const Resource& resource, const json::value& object, FieldError
   if (resource.is_events_v1()) check_event_v1(object, errors);
   const std::string_view ns = text_at(object, {"metadata", "namespace"});
   const std::string_view about = text_at(object, {"involvedObject", "namespace"});
-  if (about.empty()
-          ? ns != "default" && ns != "" && !text_at(object, {"involvedObject", "kind"}).empty() && ns != "kube-system"
-          : about != ns) {
+  // Events about what has no namespace lie in "default"; the newer API lets them lie in "kube-system", too.
+  const bool home = ns == "default" || (resource.is_events_v1() && ns == "kube-system");
+  if (about.empty() ? !home : about != ns) {
     errors.push_back(invalid("involvedObject.namespace", about, "does not match event.namespace"));
   }
 }
@@ -249,9 +283,22 @@ void check_pod_change(const json::value& object, const json::value& known, Field
       "previously negative)"));
 }
 
+// ConfigMaps and Secrets that say so.
+void check_immutable(const json::value& object, const json::value& known, FieldErrors& errors) {
+  const json::value* immutable = member(known, "immutable");
+  if (!immutable || !immutable->is_bool() || !immutable->get_bool()) return;
+  for (const char* key : {"immutable", "data", "binaryData"}) {
+    const json::value* now = member(object, key);
+    const json::value* before = member(known, key);
+    if ((now && before && *now == *before) || (!now && !before)) continue;
+    errors.push_back(forbidden(key, "field is immutable when `immutable` is set"));
+  }
+}
+
 void check_kind(const Resource& resource, const json::value& object, FieldErrors& errors) {
   if (resource.custom) return;
   if (resource.kind == "Lease") check_lease(object, errors);
+  if (resource.kind == "ConfigMap") check_config_map(object, errors);
 }
 
 std::string first_version(const Resource& resource) { return resource.plural + "." + resource.group; }
@@ -290,12 +337,19 @@ FieldErrors validate_new(const Resource& resource, const json::value& object) {
   FieldErrors errors;
   const json::value& meta = *member(object, "metadata");
   const std::string_view name = text_at(meta, "name");
+  if (std::string base(text_at(meta, "generateName")); !base.empty()) {
+    // What is made of it may not end with a dash, it may.
+    const std::string whole = base;
+    if (base.size() > 1 && base.back() == '-') base.back() = 'a';
+    add_invalid(errors, "metadata.generateName", whole,
+                resource.label_name ? label_errors(base) : subdomain_errors(base));
+  }
   if (name.empty()) {
     errors.push_back(required("metadata.name", "name or generateName is required"));
   } else {
     add_invalid(errors, "metadata.name", name, resource.label_name ? label_errors(name) : subdomain_errors(name));
   }
-  check_common(meta, errors);
+  check_common(resource, meta, errors);
   check_kind(resource, object, errors);
   if (resource.kind == "Node" && !resource.custom) check_taints(object, errors);
   if (resource.plural == "events" && !resource.custom) check_event(resource, object, errors);
@@ -352,12 +406,13 @@ FieldErrors validate_change(const Resource& resource, const json::value& object,
     if ((now && before && *now == *before) || (!now && !before)) continue;
     errors.push_back(invalid_shown("metadata." + std::string(key), now ? json::serialize(*now) : "null", kImmutable));
   }
-  check_common(meta, errors);
+  check_common(resource, meta, errors);
   // The server checks metadata once for all kinds and once for each; its causes tell both.
   const FieldErrors once = errors;
   errors.insert(errors.end(), once.begin(), once.end());
   check_kind(resource, object, errors);
   if (resource.custom) return errors;
+  if (resource.kind == "ConfigMap" || resource.kind == "Secret") check_immutable(object, known, errors);
   if (resource.kind == "Node") check_node_change(object, known, errors);
   if (resource.plural == "events") check_event_change(resource, object, known, errors);
   if (resource.kind == "Pod") check_pod_change(object, known, errors);

@@ -89,7 +89,26 @@ std::string go_syntax_error(std::string_view text) {
   json::stream_parser parser({}, options);
   json::error_code failed;
   const size_t read = parser.write_some(text.data(), text.size(), failed);
-  const auto character = [&](size_t at) { return std::string("'") + text[at] + "'"; };
+  // Go takes a byte for a character, and shows it so.
+  const auto character = [&](size_t at) {
+    const auto byte = static_cast<unsigned char>(text[at]);
+    static constexpr char digits[] = "0123456789abcdef";
+    if (byte < 0x80) return std::string("'") + text[at] + "'";
+    return std::string("'\\u00") + digits[byte >> 4] + digits[byte & 15] + "'";
+  };
+  // In the middle of null, true or false it says what should have come.
+  if (failed && read < text.size()) {
+    size_t start = read;
+    while (start > 0 && text[start - 1] >= 'a' && text[start - 1] <= 'z') --start;
+    for (const std::string_view literal : {"null", "true", "false"}) {
+      if (text[start] != literal[0]) continue;
+      for (size_t i = 1; i < literal.size() && start + i < text.size(); ++i) {
+        if (text[start + i] == literal[i]) continue;
+        return "invalid character " + character(start + i) + " in literal " + std::string(literal) + " (expecting '" +
+               literal[i] + "')";
+      }
+    }
+  }
   if (failed && read < text.size()) return "invalid character " + character(read) + " looking for beginning of value";
   if (!failed && read < text.size()) return "invalid character " + character(read) + " after top-level value";
   return "unexpected end of JSON input";

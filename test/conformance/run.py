@@ -29,8 +29,8 @@ from model import Model  # noqa: E402
 from operations import Generator  # noqa: E402
 from server import Server  # noqa: E402
 
-SEEDS = [1, 2, 3]
-OPERATIONS = 1200
+SEEDS = [1, 2, 3, 4]
+OPERATIONS = 1000
 # How long the events of a watch may take on the slower server.
 PATIENCE = 5.0
 QUIET = 0.25

@@ -383,16 +383,16 @@ void Invariants::ledger_changed(const sim::Change& change) {
 void Invariants::event_changed(const sim::Change& change) {
   if (change.type == sim::Change::Type::deleted) return;
   const auto event = Json::parse(*change.object);
-  const std::string note = text_at(event->view(), "note");
+  const std::string note = text_at(event->view(), "message");
   constexpr std::string_view kBegin = "The node is now in the ", kMiddle = " state caused by profile ";
   const size_t middle = note.find(kMiddle);
   if (!note.starts_with(kBegin) || middle == std::string::npos) return;
   const std::string state = note.substr(kBegin.size(), middle - kBegin.size());
   const std::string key =
-      fmt::format("{} {} {}", text_at((*event)["regarding"], "uid"), note.substr(middle + kMiddle.size()), state);
+      fmt::format("{} {} {}", text_at((*event)["involvedObject"], "uid"), note.substr(middle + kMiddle.size()), state);
   if (!moved_.contains(key)) {
     violate("event", fmt::format("{} tells of what has not happened to node {}: {}", change.by,
-                                 text_at((*event)["regarding"], "name"), note));
+                                 text_at((*event)["involvedObject"], "name"), note));
   }
 }
 

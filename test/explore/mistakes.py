@@ -146,7 +146,8 @@ def generate(source, output):
         write(output / file, "#include \"making.h\"\n" + text)
     names = ", ".join(f"\"{name}\"" for name, _, _ in MISTAKES)
     write(output / "mistake.cc",
-          "#include \"mistake.h\"\n\n#include \"making.h\"\n\n#include <algorithm>\n\nnamespace careen::explore {\n\nint mistake = 0;\n\n"
+          "#include \"mistake.h\"\n\n#include <algorithm>\n\n#include \"making.h\"\n\n"
+          "namespace careen::explore {\n\nint mistake = 0;\n\n"
           f"std::vector<std::string> mistakes() {{ return {{{names}}}; }}\n\n"
           "void make_mistake(const std::string& name) {\n"
           "  const auto all = mistakes();\n"
