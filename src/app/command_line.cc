@@ -140,7 +140,6 @@ int run_command_line(const std::vector<std::string>& given) {
   model_command->add_option("--nodes", model.nodes, "How many nodes it has, in three zones")
       ->check(CLI::Range(0, 1'000'000))
       ->capture_default_str();
-  model_command->add_flag("--empty", model.empty, "No nodes at all");
   model_command
       ->add_option("--listen", model.listen, "Where to serve; port 0 takes a free one. Nobody is asked who they are")
       ->capture_default_str();

@@ -27,7 +27,6 @@ struct RunOptions {
 
 struct ModelOptions {
   int nodes = 60;
-  bool empty = false;  // no nodes
   std::string listen = "127.0.0.1:0";
   std::string kubeconfig;  // written when set
   uint64_t seed = 1;       // of UIDs and generated names

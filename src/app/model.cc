@@ -52,7 +52,7 @@ bool write_kubeconfig(const std::string& path, const std::string& server) {
 int serve_model_cluster(const ModelOptions& options) {
   io::RealLoop loop;
   sim::Cluster cluster(loop, options.seed);
-  if (!options.empty) add_nodes(cluster, options.nodes);
+  add_nodes(cluster, options.nodes);
   // As on a server that has been running for long: the history of its start is gone.
   cluster.api.compact();
   const auto server = sim::serve_model(loop, cluster.network, options.listen);

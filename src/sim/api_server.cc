@@ -268,7 +268,10 @@ Text ApiServer::store(const Resource& resource, const std::string& key, json::va
     if (!expiry_.pending()) expiry_.set(expiries_.front().at);
   }
   announce(collection, past, by);
-  if (stored_as_.at(&collection).kind == "CustomResourceDefinition") define(object, false);
+  if (stored_as_.at(&collection).kind == "CustomResourceDefinition") {
+    // What is learnt from it outlives the memory of the request.
+    define(json::value(object, json::storage_ptr()), false);
+  }
   return stored;
 }
 
