@@ -132,7 +132,8 @@ std::string ApiServer::shown(const Resource& resource, std::string_view key, con
   const Text text = fresh(*resource.collection, std::string(key), stored);
   const size_t head = resource.collection->head.size();
   if (resource.is_events_v1()) {
-    json::value event = event_to_v1(*parse(*text));
+    Scratch memory;
+    json::value event = event_to_v1(*sim::parse(*text, memory.storage()));
     if (in_list) {
       event.get_object().stable_erase(event.get_object().find("kind"));
       event.get_object().stable_erase(event.get_object().find("apiVersion"));

@@ -259,7 +259,7 @@ Text ApiServer::store(const Resource& resource, const std::string& key, json::va
   const Past& past = store_.change(collection, key, std::make_shared<const std::string>(std::move(text)));
   const Text stored = past.object;
   const bool owned = meta.contains("ownerReferences");
-  if (owned || (past.before && past.before->find("\"ownerReferences\"") != std::string::npos)) {
+  if (owned || (past.before && find_text(*past.before, "\"ownerReferences\"") != std::string::npos)) {
     const auto before = past.before ? parse(*past.before) : std::nullopt;
     follow_owners(collection, key, before ? &*before : nullptr, &object);
   }
@@ -279,7 +279,8 @@ void ApiServer::drop(const Resource& resource, const std::string& key, const std
   Collection& collection = *resource.collection;
   const auto known = collection.objects.find(key);
   if (known == collection.objects.end()) return;
-  json::value gone = *parse(*known->second);
+  Scratch memory;
+  json::value gone = *sim::parse(*known->second, memory.storage());
   const std::string uid(text_at(gone, {"metadata", "uid"}));
   gone.get_object().erase("kind");
   gone.get_object().erase("apiVersion");
@@ -331,8 +332,8 @@ void ApiServer::expire_events() {
 void ApiServer::put(std::string_view path, Json object, std::string_view by) {
   const Ask ask = locate(path);
   const Text known = text(path);
-  json::monotonic_resource memory;
-  json::value draft = *sim::parse(object.dump(), &memory);
+  Scratch memory;
+  json::value draft = *sim::parse(object.dump(), memory.storage());
   if (!draft.is_object()) draft.emplace_object();
   if (ask.resource->is_events_v1()) draft = event_from_v1(std::move(draft));
   draft.get_object().erase("kind");
@@ -340,13 +341,13 @@ void ApiServer::put(std::string_view path, Json object, std::string_view by) {
   json::object& meta = object_at(draft.get_object(), "metadata");
   meta["name"] = ask.name;
   if (!ask.ns.empty()) meta["namespace"] = ask.ns;
-  const auto before = known ? sim::parse(*known, &memory) : std::nullopt;
+  const auto before = known ? sim::parse(*known, memory.storage()) : std::nullopt;
   if (before) meta["uid"] = text_at(*before, {"metadata", "uid"});
   if (!meta.contains("uid")) meta["uid"] = random_.uuid();
   const std::string_view created = before ? text_at(*before, {"metadata", "creationTimestamp"}) : "";
   if (!meta.contains("creationTimestamp"))
     meta["creationTimestamp"] = created.empty() ? std::string_view(now_text()) : created;
-  json::value raw(draft, &memory);
+  json::value raw(draft, memory.storage());
   const bool wrong = ask.resource->type && conform(draft, *ask.resource->type);
   store(*ask.resource, ask.key(), wrong ? std::move(raw) : std::move(draft), std::string(by));
 }
@@ -356,13 +357,13 @@ void ApiServer::merge(std::string_view path, const Json& patch, std::string_view
   if (!locate_known(path, ask)) return;
   const auto known = ask.resource->collection->objects.find(ask.key());
   if (known == ask.resource->collection->objects.end()) return;
-  json::monotonic_resource memory;
-  json::value before = *sim::parse(*known->second, &memory);
+  Scratch memory;
+  json::value before = *sim::parse(*known->second, memory.storage());
   before.get_object().erase("kind");
   before.get_object().erase("apiVersion");
-  json::value draft(before, &memory);
-  merge_patch(draft, *sim::parse(patch.dump(), &memory));
-  json::value raw(draft, &memory);
+  json::value draft(before, memory.storage());
+  merge_patch(draft, *sim::parse(patch.dump(), memory.storage()));
+  json::value raw(draft, memory.storage());
   const bool wrong = ask.resource->type && conform(draft, *ask.resource->type);
   if (wrong) draft = std::move(raw);
   draft.at("metadata").get_object()["uid"] = before.at("metadata").at("uid");

@@ -250,8 +250,8 @@ Response ApiServer::create(const Ask& ask) {
   if (const auto wrong = wrong_body_type(ask.request->content_type)) return to_response(*wrong);
   if (const auto wrong = wrong_write_options(ask.query, "CreateOptions", false)) return to_response(*wrong);
   // All of this lives as long as the request.
-  json::monotonic_resource memory;
-  auto object = decode(*ask.resource, ask.request->body, &memory);
+  Scratch memory;
+  auto object = decode(*ask.resource, ask.request->body, memory.storage());
   if (!object) return to_response(object.error());
   return create_decoded(ask, std::move(*object));
 }
@@ -333,8 +333,8 @@ Response ApiServer::update(const Ask& ask) {
   const Resource& resource = *ask.resource;
   if (const auto wrong = wrong_body_type(ask.request->content_type)) return to_response(*wrong);
   if (const auto wrong = wrong_write_options(ask.query, "UpdateOptions", false)) return to_response(*wrong);
-  json::monotonic_resource memory;
-  auto object = decode(resource, ask.request->body, &memory);
+  Scratch memory;
+  auto object = decode(resource, ask.request->body, memory.storage());
   if (!object) {
     // The kind of a custom resource is looked at last.
     const bool exists = resource.collection->objects.contains(ask.key());
@@ -391,8 +391,8 @@ Response ApiServer::patch(const Ask& ask) {
   const auto known = resource.collection->objects.find(ask.key());
   if (known == resource.collection->objects.end()) return to_response(not_found(resource, ask.name));
   // All of this lives as long as the request.
-  json::monotonic_resource memory;
-  json::value before = *sim::parse(*known->second, &memory);
+  Scratch memory;
+  json::value before = *sim::parse(*known->second, memory.storage());
   auto wanted = patched(ask, resource.is_events_v1() ? event_to_v1(before) : before);
   if (!wanted) return to_response(wanted.error());
   drop_type(before);

@@ -22,7 +22,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 7> kNames = 
 
 json::value event_from_v1(json::value event) {
   if (!event.is_object()) return event;
-  json::object out;
+  json::object out(event.get_object().size(), event.storage());
   for (auto& one : event.get_object()) {
     std::string_view key = one.key();
     bool only_core = false;
@@ -36,7 +36,7 @@ json::value event_from_v1(json::value event) {
 }
 
 json::value event_to_v1(json::value event) {
-  json::object out;
+  json::object out(event.get_object().size(), event.storage());
   for (auto& one : event.get_object()) {
     std::string_view key = one.key();
     for (const auto& [core, newer] : kNames) {

@@ -47,7 +47,7 @@ Json condition(const char* type, const char* status, const std::string& beat, co
 // Replaces the text of every such member; the new one has the same length or not.
 void replace_all(std::string& text, std::string_view key, std::string_view value) {
   const std::string start = "\"" + std::string(key) + "\":\"";
-  for (size_t at = text.find(start); at != std::string::npos; at = text.find(start, at)) {
+  for (size_t at = find_text(text, start); at != std::string::npos; at = find_text(text, start, at)) {
     at += start.size();
     const size_t end = text.find('"', at);
     if (end == std::string::npos) return;

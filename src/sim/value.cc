@@ -1,5 +1,7 @@
 #include "sim/value.h"
 
+#include <cstring>
+
 namespace careen::sim {
 
 namespace {
@@ -55,6 +57,11 @@ json::object& object_at(json::object& parent, std::string_view key) {
   json::value& slot = parent[key];
   if (!slot.is_object()) slot.emplace_object();
   return slot.get_object();
+}
+
+size_t find_text(std::string_view in, std::string_view text, size_t from) {
+  const void* found = ::memmem(in.data() + from, in.size() - from, text.data(), text.size());
+  return found ? static_cast<size_t>(static_cast<const char*>(found) - in.data()) : std::string_view::npos;
 }
 
 std::string_view go_kind(const json::value& value) {

@@ -35,8 +35,25 @@ void remove_elements(json::array& array, const Predicate& gone) {
   }
 }
 
+// Where that text occurs from `from` on, or npos. JSON is full of quotes: std::string's way, from one first character
+// to the next, is slow on it.
+size_t find_text(std::string_view in, std::string_view text, size_t from = 0);
+
 // In Go's words: string, number, bool, array, object, null.
 std::string_view go_kind(const json::value& value);
+
+// Memory for the values of one request, gone with it. An ordinary object fits without any allocation.
+class Scratch {
+ public:
+  Scratch() : memory_(first_, sizeof first_) {}
+  Scratch(const Scratch&) = delete;
+  Scratch& operator=(const Scratch&) = delete;
+  json::storage_ptr storage() { return &memory_; }
+
+ private:
+  unsigned char first_[64 << 10];
+  json::monotonic_resource memory_;
+};
 
 std::optional<json::value> parse(std::string_view text, json::storage_ptr storage = {});
 // What Go's decoder says of text that is no JSON.

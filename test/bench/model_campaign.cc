@@ -1,4 +1,4 @@
-// A campaign on the model cluster in virtual time: every node goes through one round (required, in maintenance for five
+// A campaign on the model cluster in virtual time: every node goes through one round (required, in maintenance for two
 // minutes, operational again), at most one percent at once. Careen and the model run in this process. Prints one line
 // of JSON.
 //
@@ -12,6 +12,7 @@
 #include <string>
 
 #include "app/model_process.h"
+#include "sim/value.h"
 
 namespace {
 
@@ -22,7 +23,7 @@ intervals: {{requeue: 60s}}
 instances:
   check:
   - {{name: wanted, type: hasLabel, config: {{key: example.net/update, value: wanted}}}}
-  - {{name: long_enough, type: wait, config: {{duration: 5m}}}}
+  - {{name: long_enough, type: wait, config: {{duration: 2m}}}}
   - {{name: one_percent, type: maxMaintenance, config: {{max: {}}}}}
   trigger:
   - {{name: finish, type: alterLabel, config: {{key: example.net/update, value: done}}}}
@@ -84,7 +85,7 @@ class Campaign {
   void follow(const sim::Change& change) {
     if (change.collection != "/api/v1/nodes") return;
     const auto has = [](const sim::Text& text, std::string_view what) {
-      return text && text->find(what) != std::string::npos;
+      return text && sim::find_text(*text, what) != std::string::npos;
     };
     constexpr std::string_view kIn = R"("cloud.sap/maintenance-state":"in-maintenance")";
     constexpr std::string_view kDone = R"("example.net/update":"done")";
