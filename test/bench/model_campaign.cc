@@ -63,24 +63,30 @@ class Campaign {
   }
 
   int run() {
+    const double made = since(wall_);
+    const auto wall = std::chrono::steady_clock::now();
+    const double cpu = cpu_seconds();
     const io::Steady begun = time_.now();
     app::ModelProcess careen(time_, cluster_, fmt::format(kConfig, std::max(1, nodes_ / 100)),
                              {.leader_election = leader_election_});
     const bool done = time_.run_until([&] { return done_ == nodes_; }, io::hours{24 * 30});
-    const double took = std::chrono::duration<double>(std::chrono::steady_clock::now() - wall_).count();
+    const double took = since(wall);
     const double hours = io::to_seconds(time_.now() - begun) / 3600;
     fmt::print(
-        R"({{"nodes": {}, "through": {}, "most_at_once": {}, "virtual_hours": {:.2f}, "seconds": {:.2f}, )"
+        R"({{"nodes": {}, "through": {}, "most_at_once": {}, "virtual_hours": {:.2f}, "cluster_made_in": {:.2f}, "seconds": {:.2f}, )"
         R"("cpu_seconds": {:.2f}, "node_hours_per_second": {:.0f}, "peak_megabytes": {:.0f}, "node_writes": {}, )"
         R"("late": {}}})"
         "\n",
-        nodes_, done_, most_, hours, took, cpu_seconds() - cpu_, nodes_ * hours / took,
+        nodes_, done_, most_, hours, made, took, cpu_seconds() - cpu, nodes_ * hours / took,
         static_cast<double>(peak_kilobytes()) / 1024, cluster_.api.count("PATCH nodes changed"),
         careen.replica().metrics().counter("careen_sweep_late_total", "").value());
     return done ? 0 : 1;
   }
 
  private:
+  static double since(std::chrono::steady_clock::time_point begin) {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  }
   // Counts by the text alone: parsing each change would take as long as the campaign.
   void follow(const sim::Change& change) {
     if (change.collection != "/api/v1/nodes") return;
@@ -94,9 +100,7 @@ class Campaign {
     most_ = std::max(most_, in_);
   }
 
-  // The making of the cluster counts.
   std::chrono::steady_clock::time_point wall_ = std::chrono::steady_clock::now();
-  double cpu_ = cpu_seconds();
   int nodes_;
   bool leader_election_;
   io::VirtualTime time_;

@@ -72,7 +72,7 @@ run in turn, loop first and last; the ratio is that of the medians. Writes and e
 **Idle.** After the round, for a minute: CPU time of the process, and what it asked of the API server.
 
 **The model.** A whole campaign in virtual time, careen and the model cluster in one process on one core (`test/bench/model_campaign.cc`):
-each node becomes required, is in maintenance for ten minutes and returns, at most 1 % of the nodes at once. A node-hour is one simulated
+each node becomes required, is in maintenance for two minutes and returns, at most 1 % of the nodes at once. A node-hour is one simulated
 node for one simulated hour.
 
 **Memory.** Resident memory as the kernel counts it. The pod cache is forced on with `--cache-pods`; nothing needs it yet.
