@@ -13,9 +13,14 @@ struct CivilTime {
   std::chrono::hh_mm_ss<Duration> clock;
 };
 
+// The first day that nanoseconds can tell of began before them: days are counted in seconds.
 CivilTime civil(Wall t) {
-  const auto day = std::chrono::floor<std::chrono::days>(t);
-  return {std::chrono::year_month_day{day}, std::chrono::hh_mm_ss<Duration>{t - day}};
+  constexpr int64_t kSecond = 1'000'000'000;
+  const int64_t count = t.time_since_epoch().count();
+  const int64_t nanos = (count % kSecond + kSecond) % kSecond;
+  const std::chrono::sys_seconds whole{std::chrono::seconds{count / kSecond - (count % kSecond < 0 ? 1 : 0)}};
+  const auto day = std::chrono::floor<std::chrono::days>(whole);
+  return {std::chrono::year_month_day{day}, std::chrono::hh_mm_ss<Duration>{Duration{whole - day} + Duration{nanos}}};
 }
 
 std::string format_seconds(const CivilTime& c) {
@@ -62,6 +67,7 @@ std::string format_rfc3339(Wall t) {
 }
 
 std::string format_micro_time(Wall t) {
+  if (t == Wall::min()) return "0001-01-01T00:00:00.000000Z";
   const CivilTime c = civil(t);
   return fmt::format("{}.{:06}Z", format_seconds(c), c.clock.subseconds().count() / 1000);
 }

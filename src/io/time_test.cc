@@ -48,5 +48,12 @@ TEST(TimeTest, FormatsDurationsAsPeopleWriteThem) {
   EXPECT_EQ(format_duration(-seconds{5}), "-5s");
 }
 
+// As far back as nanoseconds reach, and what stands for "never".
+TEST(TimeTest, FormatsTheFirstMoments) {
+  EXPECT_EQ(format_micro_time(Wall::min()), "0001-01-01T00:00:00.000000Z");
+  EXPECT_EQ(format_rfc3339(Wall::min() + Duration{1}), "1677-09-21T00:12:43.145224193Z");
+  EXPECT_EQ(format_micro_time(Wall{Duration{-1}}), "1969-12-31T23:59:59.999999Z");
+}
+
 }  // namespace
 }  // namespace careen::io

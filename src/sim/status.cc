@@ -29,7 +29,8 @@ std::string to_text(const Failure& failure) {
   if (failure.retry_after) details["retryAfterSeconds"] = failure.retry_after;
   if (failure.details || !details.empty()) status["details"] = std::move(details);
   status["code"] = failure.code;
-  return json::serialize(status);
+  // Messages may show what the client sent.
+  return as_utf8(json::serialize(status));
 }
 
 kube::Response to_response(const Failure& failure) {

@@ -1,5 +1,6 @@
 #include "sim/value.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace careen::sim {
@@ -62,6 +63,35 @@ json::object& object_at(json::object& parent, std::string_view key) {
 size_t find_text(std::string_view in, std::string_view text, size_t from) {
   const void* found = ::memmem(in.data() + from, in.size() - from, text.data(), text.size());
   return found ? static_cast<size_t>(static_cast<const char*>(found) - in.data()) : std::string_view::npos;
+}
+
+std::string as_utf8(std::string_view text) {
+  const auto continues = [&](size_t at) { return at < text.size() && (static_cast<uint8_t>(text[at]) & 0xC0) == 0x80; };
+  // Of the character at that place; 0 if there is none.
+  const auto length = [&](size_t at) -> size_t {
+    const auto first = static_cast<uint8_t>(text[at]);
+    if (first < 0x80) return 1;
+    const auto second = at + 1 < text.size() ? static_cast<uint8_t>(text[at + 1]) : uint8_t{0};
+    if (!continues(at + 1)) return 0;
+    if (first >= 0xC2 && first <= 0xDF) return 2;
+    if (!continues(at + 2)) return 0;
+    // Neither longer than needed nor half of a surrogate pair, nor beyond the last character.
+    if (first == 0xE0) return second >= 0xA0 ? 3 : 0;
+    if (first == 0xED) return second < 0xA0 ? 3 : 0;
+    if (first >= 0xE1 && first <= 0xEF) return 3;
+    if (!continues(at + 3)) return 0;
+    if (first == 0xF0) return second >= 0x90 ? 4 : 0;
+    if (first == 0xF4) return second < 0x90 ? 4 : 0;
+    return first >= 0xF1 && first <= 0xF3 ? 4 : 0;
+  };
+  std::string out;
+  out.reserve(text.size());
+  for (size_t at = 0; at < text.size();) {
+    const size_t size = length(at);
+    out += size == 0 ? std::string_view("\xEF\xBF\xBD") : text.substr(at, size);
+    at += std::max<size_t>(size, 1);
+  }
+  return out;
 }
 
 std::string_view go_kind(const json::value& value) {

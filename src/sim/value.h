@@ -59,5 +59,7 @@ std::optional<json::value> parse(std::string_view text, json::storage_ptr storag
 // What Go's decoder says of text that is no JSON.
 std::string go_syntax_error(std::string_view text);
 std::string quoted(std::string_view text);
+// With U+FFFD in place of every byte that is no UTF-8, as Go writes strings.
+std::string as_utf8(std::string_view text);
 
 }  // namespace careen::sim
