@@ -196,17 +196,22 @@ void Ledger::fence(const LedgerRecord& theirs) {
   broadcast();
 }
 
+// Without rights it goes on in memory; anything else may pass.
+Ledger::Outcome Ledger::without_answer(const kube::ApiError& error) {
+  if (error.forbidden()) {
+    go_on_in_memory(error);
+    return Outcome::in_memory;
+  }
+  report_unreachable(error);
+  return Outcome::again;
+}
+
 // After a conflict or an answer that never came: what does the object hold?
 Task<Ledger::Outcome> Ledger::read_back(uint64_t attempted) {
   const auto answer = co_await client_.get(kube::resources::leases, options_->ns, options_->name);
   if (!answer) {
     if (answer.error().not_found()) co_return co_await recreate();
-    if (answer.error().forbidden()) {
-      go_on_in_memory(answer.error());
-      co_return Outcome::in_memory;
-    }
-    report_unreachable(answer.error());
-    co_return Outcome::again;
+    co_return without_answer(answer.error());
   }
   const auto lease = read_lease(*answer);
   if (!lease) co_return Outcome::again;
@@ -266,12 +271,7 @@ Task<Ledger::Outcome> Ledger::write_once() {
     conflicts_.add();
     co_return co_await read_back(record.write);
   }
-  if (error.forbidden()) {
-    go_on_in_memory(error);
-    co_return Outcome::in_memory;
-  }
-  report_unreachable(error);
-  co_return Outcome::again;
+  co_return without_answer(error);
 }
 
 // Reads what is stored, makes it ours and writes it under a new epoch; under the same one if it has been ours all
@@ -284,12 +284,7 @@ Task<Ledger::Outcome> Ledger::adopt() {
       if (!owned_) ++epoch_;
       co_return co_await recreate();
     }
-    if (answer.error().forbidden()) {
-      go_on_in_memory(answer.error());
-      co_return Outcome::in_memory;
-    }
-    report_unreachable(answer.error());
-    co_return Outcome::again;
+    co_return without_answer(answer.error());
   }
   const auto lease = read_lease(*answer);
   if (!lease) co_return Outcome::again;
@@ -315,13 +310,9 @@ Task<Ledger::Outcome> Ledger::adopt() {
     accept(*written, record);
     co_return Outcome::written;
   }
-  if (written.error().forbidden()) {
-    go_on_in_memory(written.error());
-    co_return Outcome::in_memory;
-  }
-  // Conflict or no answer: read again, with an epoch higher still.
-  if (!written.error().conflict()) report_unreachable(written.error());
-  co_return Outcome::again;
+  // After a conflict, or no answer: read again, with an epoch higher still.
+  if (written.error().conflict()) co_return Outcome::again;
+  co_return without_answer(written.error());
 }
 
 Task<void> Ledger::take_over() {

@@ -90,6 +90,7 @@ class Ledger {
   void settle(uint64_t write, const std::map<std::string, Admission>& content);
   io::Task<Outcome> adopt();
   void accept(const std::string& answer, const LedgerRecord& record);
+  Outcome without_answer(const kube::ApiError& error);
   void go_on_in_memory(const kube::ApiError& error);
   void report_unreachable(const kube::ApiError& error);
   bool is_foreign(const LedgerRecord& record) const;

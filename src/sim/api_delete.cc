@@ -83,7 +83,7 @@ ApiServer::Either<ApiServer::Removal> ApiServer::removal_options(const Ask& ask)
     }
     out.grace = number;
   }
-  if (ask.query.has("orphanDependents")) orphan = ask.query.is_on("orphanDependents");
+  if (ask.query.has("orphanDependents")) orphan = is_on(ask.query, "orphanDependents");
   if (!ask.request->body.empty()) {
     const auto body = parse(ask.request->body);
     if (!body || !body->is_object()) {

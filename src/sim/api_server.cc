@@ -132,7 +132,7 @@ bool ApiServer::is_watch(const Request& request) {
   const auto segments = path_segments(request.path);
   if (!is_resource_path(segments)) return false;
   const Parts parts = resource_parts(segments);
-  return parts.watch || (Query(request.path).is_on("watch") && parts.name.empty());
+  return parts.watch || (is_on(query_of(request.path), "watch") && parts.name.empty());
 }
 
 tl::expected<ApiServer::Ask, Response> ApiServer::understand(const Request& request, const Caller& caller) const {
@@ -147,7 +147,7 @@ tl::expected<ApiServer::Ask, Response> ApiServer::understand(const Request& requ
   ask.ns = parts.ns;
   ask.name = parts.name;
   ask.subresource = parts.subresource;
-  ask.query = Query(request.path);
+  ask.query = query_of(request.path);
   const bool fits = ask.resource && ask.resource->served && (ask.ns.empty() || ask.resource->namespaced) &&
                     (ask.name.empty() || !ask.ns.empty() || !ask.resource->namespaced);
   if (!ask.resource && resources_.is_custom_group(parts.group)) return tl::unexpected(page_not_found());

@@ -25,7 +25,6 @@
 
 namespace careen::sim {
 
-class Query;
 class Selector;
 
 struct Change {

@@ -192,10 +192,10 @@ ApiServer::Opened ApiServer::watch(const Request& request, const Caller& caller)
     start.initial = true;
   }
   if (query.has("sendInitialEvents")) {
-    start.initial = start.initial_end = query.is_on("sendInitialEvents");
+    start.initial = start.initial_end = is_on(query, "sendInitialEvents");
     if (start.initial && !from.empty() && from != "0") start.from = std::max(start.from, seen);
   }
-  start.bookmarks = query.is_on("allowWatchBookmarks");
+  start.bookmarks = is_on(query, "allowWatchBookmarks");
   start.table = wants_table(request.accept);
   start.include_object = query["includeObject"];
   int64_t seconds = 0;

@@ -653,7 +653,7 @@ Response ApiServer::apply(const Ask& ask) {
   json::value before = exists ? *parse(*known->second) : json::value(json::object());
   drop_type(before);
   const Applier applier{std::string(ask.query["fieldManager"]), resource.api_version(), ask.subresource, now_text(),
-                        ask.query.is_on("force")};
+                        is_on(ask.query, "force")};
   auto merged = server_side_apply(before, *applied, resource, applier);
   if (!merged) return to_response(merged.error());
   object_at(merged->get_object(), "metadata")["name"] = ask.name;

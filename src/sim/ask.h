@@ -6,25 +6,16 @@
 #include <utility>
 #include <vector>
 
+#include "io/query.h"
 #include "sim/api_server.h"
 #include "sim/value.h"
 
 namespace careen::sim {
 
-// The parameters of a path, decoded.
-class Query {
- public:
-  Query() = default;
-  explicit Query(std::string_view path);
-  // Empty when there is none.
-  std::string_view operator[](std::string_view key) const;
-  bool has(std::string_view key) const;
-  // "true" or "1".
-  bool is_on(std::string_view key) const;
-
- private:
-  std::vector<std::pair<std::string, std::string>> parameters_;
-};
+using io::Query;
+Query query_of(std::string_view path);
+// "true" or "1".
+bool is_on(const Query& query, std::string_view key);
 
 // Path segments without the query, decoded.
 std::vector<std::string> path_segments(std::string_view path);
@@ -36,7 +27,7 @@ struct ApiServer::Ask {
   std::string ns{};
   std::string name{};  // empty: the whole collection
   std::string subresource{};
-  Query query{};
+  Query query;
 
   // Of the object in its collection.
   std::string key() const { return key_of(name); }

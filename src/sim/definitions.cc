@@ -14,11 +14,6 @@ std::vector<std::string> texts(const json::value* list) {
   return out;
 }
 
-bool is_on(const json::value& value, std::string_view key) {
-  const json::value* flag = member(value, key);
-  return flag && flag->is_bool() && flag->get_bool();
-}
-
 std::vector<PrinterColumn> columns_of(const json::value& version) {
   std::vector<PrinterColumn> out;
   const json::value* columns = member(version, "additionalPrinterColumns");
@@ -50,8 +45,8 @@ Resource resource_of(const json::value& spec, const json::value& version) {
   resource.namespaced = text_at(spec, "scope") == "Namespaced";
   resource.custom = true;
   resource.generation = true;
-  resource.served = is_on(version, "served");
-  resource.storage = is_on(version, "storage");
+  resource.served = is_true(version, "served");
+  resource.storage = is_true(version, "storage");
   resource.status = find(version, {"subresources", "status"}) != nullptr;
   if (const json::value* schema = find(version, {"schema", "openAPIV3Schema"})) {
     resource.schema = std::make_shared<const Schema>(*schema);

@@ -11,18 +11,13 @@ namespace careen::sim {
 
 namespace {
 
-bool is_on(const json::value& schema, std::string_view key) {
-  const json::value* flag = member(schema, key);
-  return flag && flag->is_bool() && flag->get_bool();
-}
-
 bool is_meta(std::string_view key) { return key == "kind" || key == "apiVersion" || key == "metadata"; }
 
 void prune_value(json::value& value, const json::value& schema, bool root) {
-  if (is_on(schema, "x-kubernetes-embedded-resource") && !root) root = true;
+  if (is_true(schema, "x-kubernetes-embedded-resource") && !root) root = true;
   const json::value* properties = member(schema, "properties");
   const json::value* additional = member(schema, "additionalProperties");
-  const bool keeps = is_on(schema, "x-kubernetes-preserve-unknown-fields");
+  const bool keeps = is_true(schema, "x-kubernetes-preserve-unknown-fields");
   if (value.is_array()) {
     const json::value* items = member(schema, "items");
     if (!items) return;
@@ -61,8 +56,8 @@ void default_value(json::value& value, const json::value& schema) {
       json::value* known = object.if_contains(property.key());
       const json::value* fallback = member(property.value(), "default");
       // A null where none may be is the same as nothing.
-      if (known && known->is_null() && !is_on(property.value(), "nullable") &&
-          !is_on(property.value(), "x-kubernetes-preserve-unknown-fields")) {
+      if (known && known->is_null() && !is_true(property.value(), "nullable") &&
+          !is_true(property.value(), "x-kubernetes-preserve-unknown-fields")) {
         object.stable_erase(object.find(property.key()));
         known = nullptr;
       }
@@ -77,29 +72,17 @@ void default_value(json::value& value, const json::value& schema) {
   }
 }
 
+// As schemas name it.
 std::string type_of(const json::value& value) {
-  switch (value.kind()) {
-    case json::kind::null:
-      return "null";
-    case json::kind::bool_:
-      return "boolean";
-    case json::kind::string:
-      return "string";
-    case json::kind::array:
-      return "array";
-    case json::kind::object:
-      return "object";
-    case json::kind::double_:
-      return std::trunc(value.get_double()) == value.get_double() ? "integer" : "number";
-    default:
-      return "integer";
-  }
+  if (value.is_bool()) return "boolean";
+  if (!value.is_number()) return std::string(go_kind(value));
+  return value.is_double() && std::trunc(value.get_double()) != value.get_double() ? "number" : "integer";
 }
 
 class Validator {
  public:
   void check(const json::value& value, const json::value& schema, const std::string& path) {
-    if (value.is_null() && is_on(schema, "nullable")) return;
+    if (value.is_null() && is_true(schema, "nullable")) return;
     if (!check_type(value, schema, path)) return;
     check_enum(value, schema, path);
     if (value.is_string()) check_text(std::string(std::string_view(value.get_string())), schema, path);
@@ -125,7 +108,7 @@ class Validator {
 
   bool check_type(const json::value& value, const json::value& schema, const std::string& path) {
     const std::string has = type_of(value);
-    if (is_on(schema, "x-kubernetes-int-or-string")) {
+    if (is_true(schema, "x-kubernetes-int-or-string")) {
       if (has == "integer" || has == "string") return true;
       wrong_type(path, has, "integer,string");
       return false;
@@ -187,7 +170,7 @@ class Validator {
     }
     if (const json::value* bound = member(schema, "maximum"); bound && bound->is_number()) {
       const double most = bound->to_number<double>();
-      const bool strict = is_on(schema, "exclusiveMaximum");
+      const bool strict = is_true(schema, "exclusiveMaximum");
       if (strict ? number >= most : number > most) {
         wrong(path, shown,
               (strict ? "should be less than " : "should be less than or equal to ") + json::serialize(*bound));
@@ -195,7 +178,7 @@ class Validator {
     }
     if (const json::value* bound = member(schema, "minimum"); bound && bound->is_number()) {
       const double least = bound->to_number<double>();
-      const bool strict = is_on(schema, "exclusiveMinimum");
+      const bool strict = is_true(schema, "exclusiveMinimum");
       if (strict ? number <= least : number < least) {
         wrong(path, shown,
               (strict ? "should be greater than " : "should be greater than or equal to ") + json::serialize(*bound));
@@ -207,16 +190,22 @@ class Validator {
     }
   }
 
-  void check_array(const json::array& array, const json::value& schema, const std::string& path) {
-    const auto size = static_cast<int64_t>(array.size());
-    if (const auto most = integer_at(schema, {"maxItems"}); most && size > *most) {
+  // Between min<Of> and max<Of> of them.
+  void check_size(size_t count, const json::value& schema, const std::string& of, const std::string& what,
+                  const std::string& path) {
+    const auto size = static_cast<int64_t>(count);
+    if (const auto most = integer_at(schema, {"max" + of}); most && size > *most) {
       errors.push_back(
           {"FieldValueTooMany", path,
            "Too many: " + std::to_string(size) + ": must have at most " + std::to_string(*most) + " items"});
     }
-    if (const auto least = integer_at(schema, {"minItems"}); least && size < *least) {
-      wrong(path, std::to_string(size), "should have at least " + std::to_string(*least) + " items");
+    if (const auto least = integer_at(schema, {"min" + of}); least && size < *least) {
+      wrong(path, std::to_string(size), "should have at least " + std::to_string(*least) + " " + what);
     }
+  }
+
+  void check_array(const json::array& array, const json::value& schema, const std::string& path) {
+    check_size(array.size(), schema, "Items", "items", path);
     const json::value* items = member(schema, "items");
     for (size_t i = 0; i < array.size(); ++i) {
       const std::string inner = path + "[" + std::to_string(i) + "]";
@@ -255,15 +244,7 @@ class Validator {
         if (key.is_string() && !object.contains(key.get_string())) errors.push_back(required(inner(key.get_string())));
       }
     }
-    const auto size = static_cast<int64_t>(object.size());
-    if (const auto most = integer_at(schema, {"maxProperties"}); most && size > *most) {
-      errors.push_back(
-          {"FieldValueTooMany", path,
-           "Too many: " + std::to_string(size) + ": must have at most " + std::to_string(*most) + " items"});
-    }
-    if (const auto least = integer_at(schema, {"minProperties"}); least && size < *least) {
-      wrong(path, std::to_string(size), "should have at least " + std::to_string(*least) + " properties");
-    }
+    check_size(object.size(), schema, "Properties", "properties", path);
     const json::value* properties = member(schema, "properties");
     const json::value* additional = member(schema, "additionalProperties");
     for (const auto& one : object) {

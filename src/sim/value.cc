@@ -46,6 +46,11 @@ std::string_view text_at(const json::value& value, std::initializer_list<std::st
   return found && found->is_string() ? std::string_view(found->get_string()) : std::string_view();
 }
 
+bool is_true(const json::value& value, std::string_view key) {
+  const json::value* found = member(value, key);
+  return found && found->is_bool() && found->get_bool();
+}
+
 std::optional<int64_t> integer_at(const json::value& value, std::initializer_list<std::string_view> path) {
   const json::value* found = find(value, path);
   if (!found || !found->is_number()) return std::nullopt;

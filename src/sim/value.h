@@ -22,6 +22,8 @@ json::value* find(json::value& value, std::initializer_list<std::string_view> pa
 std::string_view text_at(const json::value& value, std::string_view key);
 std::string_view text_at(const json::object& object, std::string_view key);
 std::string_view text_at(const json::value& value, std::initializer_list<std::string_view> path);
+// That member is true.
+bool is_true(const json::value& value, std::string_view key);
 std::optional<int64_t> integer_at(const json::value& value, std::initializer_list<std::string_view> path);
 
 // The member as an object, made if it is none.

@@ -6,7 +6,7 @@
 #include <set>
 #include <utility>
 
-#include "web/query.h"
+#include "io/query.h"
 
 namespace careen::web {
 
@@ -76,7 +76,7 @@ io::ServerResponse Probes::answer(const io::ServerRequest& request) const {
     return response;
   }
 
-  const Query query(request.query);
+  const io::Query query(request.query);
   std::set<std::string> excluded = query.all("exclude");
   bool failed = false;
   std::string details;

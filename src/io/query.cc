@@ -1,8 +1,8 @@
-#include "web/query.h"
+#include "io/query.h"
 
 #include <algorithm>
 
-namespace careen::web {
+namespace careen::io {
 
 namespace {
 
@@ -13,20 +13,21 @@ int digit(char c) {
   return -1;
 }
 
-std::string decoded(std::string_view text) {
+}  // namespace
+
+std::string url_decoded(std::string_view text, bool plus_is_space) {
   std::string out;
+  out.reserve(text.size());
   for (size_t i = 0; i < text.size(); ++i) {
     if (text[i] == '%' && i + 2 < text.size() && digit(text[i + 1]) >= 0 && digit(text[i + 2]) >= 0) {
       out += static_cast<char>(digit(text[i + 1]) * 16 + digit(text[i + 2]));
       i += 2;
     } else {
-      out += text[i] == '+' ? ' ' : text[i];
+      out += plus_is_space && text[i] == '+' ? ' ' : text[i];
     }
   }
   return out;
 }
-
-}  // namespace
 
 Query::Query(std::string_view raw) {
   while (!raw.empty()) {
@@ -34,7 +35,8 @@ Query::Query(std::string_view raw) {
     raw.remove_prefix(std::min(pair.size() + 1, raw.size()));
     if (pair.empty()) continue;
     const size_t equals = std::min(pair.find('='), pair.size());
-    values_.emplace(decoded(pair.substr(0, equals)), decoded(pair.substr(std::min(equals + 1, pair.size()))));
+    values_.emplace(url_decoded(pair.substr(0, equals), true),
+                    url_decoded(pair.substr(std::min(equals + 1, pair.size())), true));
   }
 }
 
@@ -45,9 +47,9 @@ std::set<std::string> Query::all(std::string_view name) const {
   return out;
 }
 
-std::string_view Query::get(std::string_view name) const {
-  const auto it = values_.find(name);
-  return it == values_.end() ? std::string_view() : std::string_view(it->second);
+std::string_view Query::operator[](std::string_view name) const {
+  const auto it = values_.lower_bound(name);
+  return it == values_.end() || it->first != name ? std::string_view() : std::string_view(it->second);
 }
 
-}  // namespace careen::web
+}  // namespace careen::io
