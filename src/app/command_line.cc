@@ -101,6 +101,8 @@ int run_command_line(const std::vector<std::string>& given) {
   run_command
       ->add_option("--config", options.config, "Configuration of the maintenance profiles; reloaded when it changes")
       ->capture_default_str();
+  run_command->add_flag("--strict-config", options.strict_config,
+                        "Refuse a configuration that has warnings, such as keys that are not known");
   run_command->add_option("--kubeconfig", options.kubeconfig, "Kubeconfig file");
   run_command->add_option("--kubecontext", options.kubecontext, "Context of the kubeconfig to use");
   run_command->add_option("--metrics-addr", options.metrics_address, "Where to serve /metrics; empty or 0: nowhere")
@@ -114,8 +116,12 @@ int run_command_line(const std::vector<std::string>& given) {
                           "Namespace of the lock and the ledger [the pod's, or the context's]");
   add_duration(*run_command, "--metrics-timeout", options.metrics_timeout,
                "After the stop signal: longest wait for one more scrape, if metrics are being scraped");
-  run_command->add_flag("--cache-pods", options.cache_pods,
-                        "Keep a cache of all pods although nothing configured needs it");
+  run_command->add_flag("--cache-pods,!--no-cache-pods", options.cache_pods,
+                        "Keep a cache of all pods, for the pod shuffle metrics, although no check needs it [true]");
+  run_command->add_flag("--notify-blocking", options.notify_blocking,
+                        "A state's notifications must be sent before its checks are looked at");
+  run_command->add_flag("--dry-run", options.dry_run, "Decide and explain; write nothing, send nothing, lead nobody");
+  run_command->add_option("--slack-api", options.slack_api, "Where slackThread posts to [https://slack.com/api]");
   run_command->add_flag("--zap-devel", zap.devel, "Development logging: console lines, debug level [true]");
   run_command->add_option("--zap-encoder", zap.encoder, "json or console")->check(CLI::IsMember({"json", "console"}));
   run_command->add_option("--zap-log-level", zap.level, "debug, info, error, panic or a number above 0");
@@ -127,10 +133,29 @@ int run_command_line(const std::vector<std::string>& given) {
   refuse(*run_command, "--enable-kubernikus-maintenance",
          "the Kubernikus integration is not available in this version");
 
-  std::string file;
-  CLI::App* validate_command = app.add_subcommand("validate", "Check a configuration file without a cluster");
-  validate_command->footer("Example:\n  careen validate config/maintenance.yaml");
-  validate_command->add_option("FILE", file, "The configuration file")->required();
+  std::string output;
+  const auto add_output = [&output](CLI::App& command) {
+    command.add_option("-o,--output", output, "json")->check(CLI::IsMember({"json"}));
+  };
+
+  ValidateOptions validation;
+  CLI::App* validate_command = app.add_subcommand("validate", "Check configuration files without a cluster");
+  validate_command->footer(
+      "Exit code 1 if a file has errors.\n\n"
+      "Example:\n  careen validate --strict config/maintenance.yaml");
+  validate_command->add_option("FILE", validation.files, "The configuration files")->required();
+  validate_command->add_flag("--strict,--strict-config", validation.strict, "Warnings are errors");
+  add_output(*validate_command);
+
+  std::string plugin;
+  CLI::App* plugins_command = app.add_subcommand("plugins", "What a configuration can use: checks, triggers and more");
+  plugins_command->footer("Example:\n  careen plugins\n  careen plugins maxMaintenance");
+  plugins_command->add_option("TYPE", plugin, "All about this one: its keys and an example");
+  add_output(*plugins_command);
+
+  CLI::App* schema_command =
+      app.add_subcommand("schema", "Print the JSON Schema of the configuration file, for editors");
+  schema_command->footer("Example:\n  careen schema > maintenance.schema.json");
 
   ModelOptions model;
   CLI::App* model_command = app.add_subcommand("model", "Serve a model cluster, for trying things out");
@@ -147,10 +172,9 @@ int run_command_line(const std::vector<std::string>& given) {
   model_command->add_option("--seed", model.seed, "Of the UIDs and names that the server makes up")
       ->capture_default_str();
 
-  std::string output;
   CLI::App* version_command = app.add_subcommand("version", "Print version, commit, compiler and libraries");
   version_command->footer("Example:\n  careen version -o json");
-  version_command->add_option("-o,--output", output, "json")->check(CLI::IsMember({"json"}));
+  add_output(*version_command);
 
   try {
     std::vector<std::string> reversed(arguments.rbegin(), arguments.rend() - 1);
@@ -160,7 +184,10 @@ int run_command_line(const std::vector<std::string>& given) {
     return code == 0 ? 0 : kUsage;
   }
   if (*version_command) return print_version(output == "json");
-  if (*validate_command) return validate(file);
+  validation.json = output == "json";
+  if (*validate_command) return validate(validation);
+  if (*plugins_command) return print_plugins(plugin, output == "json");
+  if (*schema_command) return print_schema();
   if (*model_command) return serve_model_cluster(model);
   if (const std::string error = apply(zap, options.log); !error.empty()) {
     fmt::print(stderr, "{}\n", error);

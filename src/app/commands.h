@@ -14,6 +14,7 @@ int run_command_line(const std::vector<std::string>& arguments);
 
 struct RunOptions {
   std::string config = "./config/maintenance.yaml";
+  bool strict_config = false;  // refuse files with warnings
   std::string kubeconfig;
   std::string kubecontext;
   std::string metrics_address = ":8080";
@@ -21,8 +22,17 @@ struct RunOptions {
   bool leader_election = false;
   std::string leader_election_namespace;
   io::Duration metrics_timeout = io::seconds{65};
-  bool cache_pods = false;
+  bool cache_pods = true;
+  bool notify_blocking = false;
+  bool dry_run = false;
+  std::string slack_api;  // empty: Slack itself
   io::LogOptions log;
+};
+
+struct ValidateOptions {
+  std::vector<std::string> files;
+  bool strict = false;  // warnings count as errors
+  bool json = false;
 };
 
 struct ModelOptions {
@@ -34,8 +44,12 @@ struct ModelOptions {
 
 // Controls the cluster until stopped by a signal.
 int run(const RunOptions& options);
-// Checks a configuration file and prints what is wrong with it.
-int validate(const std::string& file);
+// Checks configuration files and prints all that is wrong with them.
+int validate(const ValidateOptions& options);
+// Prints what plugins there are, or all about the one that is named.
+int print_plugins(const std::string& type, bool json);
+// Prints the JSON Schema of the configuration file.
+int print_schema();
 // A model cluster on a port, in real time, until stopped by a signal.
 int serve_model_cluster(const ModelOptions& options);
 int print_version(bool json);

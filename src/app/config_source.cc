@@ -4,8 +4,16 @@
 
 namespace careen::app {
 
+namespace {
+std::string lines(const std::vector<profiles::ConfigError>& errors) {
+  std::string text;
+  for (const auto& error : errors) text += (text.empty() ? "" : "\n") + error.to_text();
+  return text;
+}
+}  // namespace
+
 ConfigSource::ConfigSource(io::Loop& loop, io::Files& files, std::string path, profiles::Environment environment,
-                           io::Metrics& metrics, io::Problems& problems, io::Log log, Taken taken)
+                           io::Metrics& metrics, io::Problems& problems, io::Log log, Taken taken, bool strict)
     : loop_(loop),
       files_(files),
       path_(std::move(path)),
@@ -13,6 +21,7 @@ ConfigSource::ConfigSource(io::Loop& loop, io::Files& files, std::string path, p
       problems_(problems),
       log_(std::move(log)),
       taken_(std::move(taken)),
+      strict_(strict),
       valid_(metrics.gauge("careen_config_valid", "1 if the configuration file as it is now was taken.")),
       loaded_at_(metrics.gauge("careen_config_loaded_timestamp_seconds", "When the running configuration was loaded.")),
       failures_(metrics.counter("careen_config_failures_total", "Loads of the configuration file that failed.")) {}
@@ -22,26 +31,25 @@ void ConfigSource::start() {
   watch_ = files_.watch(path_, [this] { load(); });
 }
 
+void ConfigSource::refuse(const std::string& why) {
+  failures_.add();
+  valid_.set(0);
+  problems_.raise("config",
+                  why + (valid_once_ ? "; the configuration loaded before stays" : "; nothing is decided without it"));
+}
+
 void ConfigSource::load() {
-  const std::string kept = valid_once_ ? "; the configuration loaded before stays" : "; nothing is decided without it";
   auto text = files_.read(path_);
   if (!text) {
-    failures_.add();
-    valid_.set(0);
     text_.reset();
-    problems_.raise("config", text.error().message + kept);
-    return;
+    return refuse(text.error().message);
   }
   if (*text == text_) return;
   text_ = *text;
   auto config = profiles::load_config(*text_, path_, profiles::all_plugins(), environment_);
-  if (!config) {
-    failures_.add();
-    valid_.set(0);
-    std::string message;
-    for (const auto& error : config.error()) message += (message.empty() ? "" : "\n") + error.to_text();
-    problems_.raise("config", message + kept);
-    return;
+  if (!config) return refuse(lines(config.error()));
+  if (strict_ && !config->warnings.empty()) {
+    return refuse(lines(config->warnings) + "; warnings are errors because of --strict-config");
   }
   for (const auto& warning : config->warnings) log_.warn(warning.to_text());
   problems_.clear("config");

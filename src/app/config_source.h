@@ -1,5 +1,5 @@
-// The configuration file, kept current: loaded at the start and whenever it changes. A broken file is reported and the
-// last good configuration stays.
+// The configuration file, kept current: loaded at the start and whenever it changes. A broken file (with `strict` also
+// one with warnings) is reported and the last good configuration stays.
 #pragma once
 
 #include <functional>
@@ -19,7 +19,7 @@ class ConfigSource {
   using Taken = std::function<void(std::shared_ptr<const profiles::Config>)>;
 
   ConfigSource(io::Loop& loop, io::Files& files, std::string path, profiles::Environment environment,
-               io::Metrics& metrics, io::Problems& problems, io::Log log, Taken taken);
+               io::Metrics& metrics, io::Problems& problems, io::Log log, Taken taken, bool strict = false);
 
   // The first load, then a watch.
   void start();
@@ -27,6 +27,8 @@ class ConfigSource {
 
  private:
   void load();
+  void refuse(const std::string& why);
+
   io::Loop& loop_;
   io::Files& files_;
   std::string path_;
@@ -34,6 +36,7 @@ class ConfigSource {
   io::Problems& problems_;
   io::Log log_;
   Taken taken_;
+  bool strict_;
   io::Gauge& valid_;
   io::Gauge& loaded_at_;
   io::Counter& failures_;

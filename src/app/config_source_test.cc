@@ -100,5 +100,35 @@ TEST_F(ConfigSourceTest, AFileThatVanishesAndComesBackUnchangedIsTakenAgain) {
   EXPECT_EQ(problem(), "");
 }
 
+constexpr const char* kDoubtful = "intervals:\n  requeue: 30s\n  notify: 5h\n";
+
+TEST_F(ConfigSourceTest, AFileWithWarningsIsTaken) {
+  write(kDoubtful);
+  source.start();
+  EXPECT_EQ(taken.size(), 1u);
+  EXPECT_EQ(problem(), "");
+}
+
+TEST_F(ConfigSourceTest, StrictlyAFileWithWarningsIsRefused) {
+  ConfigSource strict{*loop,
+                      files,
+                      "maintenance.yaml",
+                      [](std::string_view) { return std::nullopt; },
+                      metrics,
+                      problems,
+                      io::Log(),
+                      [this](std::shared_ptr<const profiles::Config> config) { taken.push_back(std::move(config)); },
+                      true};
+  write(kDoubtful);
+  strict.start();
+  EXPECT_TRUE(taken.empty());
+  EXPECT_EQ(metric("careen_config_valid"), 0);
+  EXPECT_THAT(problem(), HasSubstr("maintenance.yaml:3:3: the key \"notify\" is not known"));
+  EXPECT_THAT(problem(), HasSubstr("--strict-config; nothing is decided without it"));
+  write(kGood);
+  EXPECT_EQ(taken.size(), 1u);
+  EXPECT_EQ(problem(), "");
+}
+
 }  // namespace
 }  // namespace careen::app

@@ -11,6 +11,8 @@ ModelProcess::ModelProcess(io::VirtualTime& time, sim::Cluster& cluster, std::st
       random_(options.seed),
       transport_(cluster.network.connect(*loop_, name_)),
       lease_transport_(cluster.network.connect(*loop_, name_ + "/lease")),
+      http_(cluster.outside.connect(*loop_)),
+      mail_(cluster.outside.connect_mail(*loop_)),
       scope_(*loop_) {
   files_.write(kConfig, std::move(config));
   const auto environment = [variables =
@@ -20,7 +22,8 @@ ModelProcess::ModelProcess(io::VirtualTime& time, sim::Cluster& cluster, std::st
     return it->second;
   };
   replica_ = std::make_unique<Replica>(
-      ReplicaParts{*loop_, files_, random_, *transport_, *lease_transport_, environment, options.log},
+      ReplicaParts{*loop_, files_, random_, *transport_, *lease_transport_, *http_, *mail_, environment,
+                   options.log},
       ReplicaOptions{.config = kConfig,
                      .host = name_,
                      .ns = "kube-system",

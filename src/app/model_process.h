@@ -51,6 +51,8 @@ class ModelProcess {
   io::Random random_;
   std::unique_ptr<kube::Transport> transport_;
   std::unique_ptr<kube::Transport> lease_transport_;
+  std::unique_ptr<io::HttpClient> http_;
+  std::unique_ptr<io::MailClient> mail_;
   std::unique_ptr<Replica> replica_;
   std::optional<int> exit_code_;
   io::Scope scope_;

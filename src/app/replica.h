@@ -10,12 +10,18 @@
 #include "app/config_source.h"
 #include "budget/ledger.h"
 #include "io/files.h"
+#include "io/http.h"
+#include "io/mail.h"
 #include "io/random.h"
 #include "kube/election.h"
 #include "kube/events.h"
+#include "kube/node_decoder.h"
 #include "kube/pod_store.h"
 #include "kube/reflector.h"
+#include "kube/workload.h"
+#include "notify/slack_threads.h"
 #include "profiles/controller.h"
+#include "profiles/shuffles.h"
 
 namespace careen::app {
 
@@ -25,6 +31,8 @@ struct ReplicaParts {
   io::Random& random;
   kube::Transport& transport;
   kube::Transport& lease_transport;  // of its own, so that a busy one cannot delay a renewal
+  io::HttpClient& http;              // to everything that is no API server
+  io::MailClient& mail;
   profiles::Environment environment;
   io::Log log;
 };
@@ -34,7 +42,9 @@ struct ReplicaOptions {
   std::string host;    // in the identity and in events
   std::string ns;      // of the lock and the ledger
   bool leader_election = false;
-  bool cache_pods = false;
+  bool cache_pods = true;
+  bool strict_config = false;
+  std::string slack_api = {};  // empty: Slack itself
   profiles::ControllerOptions controller = {};
 };
 
@@ -62,9 +72,31 @@ class Replica {
   const budget::Ledger& ledger() const { return ledger_; }
   const kube::Store<kube::Node>& nodes() const { return nodes_; }
   const profiles::Controller& controller() const { return controller_; }
+  kube::Client& reader() { return open_client_; }
+  io::Wall now() const { return loop_.wall_now(); }
 
  private:
+  // A cache of its own, since a list tells what is gone only of the namespace that was listed; its leases are known
+  // to the rest as part of `leases_`.
+  struct LeaseWatch {
+    kube::Store<kube::Lease> store;
+    std::unique_ptr<kube::Sink> sink;
+    std::unique_ptr<kube::Reflector> reflector;
+  };
+  struct WorkloadWatch {
+    std::unique_ptr<kube::Sink> sink;
+    std::unique_ptr<kube::Reflector> reflector;
+  };
+
   std::optional<budget::LedgerOptions> ledger_options() const;
+  std::unique_ptr<kube::Reflector> make_reflector(kube::Sink& sink, kube::ReflectorOptions options);
+  profiles::ShuffleParts shuffle_parts();
+  void take_config(std::shared_ptr<const profiles::Config> config);
+  void watch_leases(const std::string& ns);
+  void watch_hypervisors();
+  void watch_pods();
+  void watch_workloads();
+  io::Task<void> tell_when_known(kube::Reflector& reflector, std::function<void()> tell);
   void record_election(std::string message);
   io::Task<void> lead();
   io::Task<void> announce_synced();
@@ -81,8 +113,12 @@ class Replica {
   kube::Client open_client_;  // reads, and events, which harm nobody when late
   kube::Client lease_client_;
   kube::AtomPool atoms_;
+  kube::NodeDecoder decoder_{atoms_};
   kube::Store<kube::Node> nodes_;
-  kube::PodStore pods_{atoms_};
+  kube::PodStore pods_;
+  kube::Store<kube::Lease> leases_;
+  kube::Store<kube::Object> hypervisors_;
+  kube::Workloads workloads_;
   std::unique_ptr<kube::Sink> node_sink_;
   std::unique_ptr<kube::Sink> pod_sink_;
   kube::Reflector node_reflector_;
@@ -90,8 +126,18 @@ class Replica {
   kube::Election election_;
   budget::Ledger ledger_;
   kube::EventRecorder events_;
+  notify::SlackThreads slack_threads_;
+  notify::Outside outside_;
   profiles::Controller controller_;
+  profiles::Shuffles shuffles_;
   ConfigSource config_;
+  io::Random& random_;
+  io::Log root_log_;
+  std::map<std::string, std::unique_ptr<LeaseWatch>> lease_watches_;
+  bool pods_watched_ = false;
+  std::unique_ptr<kube::Sink> hypervisor_sink_;
+  std::unique_ptr<kube::Reflector> hypervisor_reflector_;
+  std::vector<WorkloadWatch> workload_watches_;
   io::Gate stop_;
   io::Scope scope_;
   io::Scope leading_;

@@ -7,8 +7,11 @@
 
 #include "app/commands.h"
 #include "app/environment.h"
+#include "app/info_source.h"
 #include "app/replica.h"
 #include "io/files.h"
+#include "io/http.h"
+#include "io/mail.h"
 #include "io/process.h"
 #include "io/real_loop.h"
 #include "kube/credentials.h"
@@ -22,6 +25,9 @@ using io::Task;
 
 namespace {
 
+// Of Prometheus or Slack; what is longer makes no sense.
+constexpr size_t kMostOfAnAnswer = 4u << 20;
+
 Task<void> wait_for(io::Gate& gate) { co_await gate.wait(); }
 Task<bool> completed(Task<void> task) {
   co_await std::move(task);
@@ -29,7 +35,9 @@ Task<bool> completed(Task<void> task) {
 }
 Task<void> keep(Task<int> task, std::optional<int>& out) { out = co_await std::move(task); }
 
+// In a pod its name, by which the other replicas find it: that of the host, unless the host's network makes it another.
 std::string host_name() {
+  if (const auto pod = read_environment("POD_NAME"); pod && !pod->empty()) return *pod;
   char name[256] = {};
   ::gethostname(name, sizeof name - 1);
   return name;
@@ -46,12 +54,20 @@ class Process {
             .config = options.config,
             .host = host_name(),
             .ns = options.leader_election_namespace.empty() ? cluster.ns : options.leader_election_namespace,
-            .leader_election = options.leader_election,
-            .cache_pods = options.cache_pods},
+            .leader_election = options.leader_election && !options.dry_run,
+            .cache_pods = options.cache_pods,
+            .strict_config = options.strict_config,
+            .slack_api = options.slack_api,
+            .controller = {.notify_blocking = options.notify_blocking, .dry_run = options.dry_run}},
         authenticator_(kube::make_authenticator(loop, files, std::move(cluster), log.named("credentials"))),
         transport_(kube::make_http_transport(loop, authenticator_)),
         lease_transport_(kube::make_http_transport(loop, authenticator_)),
-        replica_({loop, files, random_, *transport_, *lease_transport_, read_environment, log}, replica_options_),
+        http_(io::make_http_client(loop, {.max_body = kMostOfAnAnswer})),
+        leader_http_(io::make_http_client(loop, {})),
+        mail_(io::make_mail_client(loop, {})),
+        replica_({loop, files, random_, *transport_, *lease_transport_, *http_, *mail_, read_environment, log},
+                 replica_options_),
+        info_(loop, replica_.reader(), *leader_http_, info_source(replica_), replica_options_.ns),
         probes_(replica_.problems(), {"config", "caches"}),
         scraped_(loop) {
     replica_.on_config = [this] { probes_.set_ready("config"); };
@@ -84,7 +100,11 @@ class Process {
   std::shared_ptr<kube::Authenticator> authenticator_;
   std::unique_ptr<kube::Transport> transport_;
   std::unique_ptr<kube::Transport> lease_transport_;
+  std::unique_ptr<io::HttpClient> http_;
+  std::unique_ptr<io::HttpClient> leader_http_;
+  std::unique_ptr<io::MailClient> mail_;
   Replica replica_;
+  web::InfoApi info_;
   web::Probes probes_;
   std::unique_ptr<io::HttpServer> probe_server_;
   std::unique_ptr<io::HttpServer> metrics_server_;
@@ -97,7 +117,7 @@ bool Process::serve() {
   io::add_process_metrics(replica_.metrics());
   web::show_problems(replica_.metrics(), replica_.problems());
   auto probes = web::serve_probes(loop_, options_.health_address, probes_);
-  auto metrics = web::serve_metrics(loop_, options_.metrics_address, replica_.metrics(), [this] { scraped(); });
+  auto metrics = web::serve_metrics(loop_, options_.metrics_address, replica_.metrics(), [this] { scraped(); }, &info_);
   for (const auto* served : {&probes, &metrics}) {
     if (*served) continue;
     log_.error(served->error().message);

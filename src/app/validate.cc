@@ -1,33 +1,113 @@
 #include <fmt/format.h>
 
-#include <cstdlib>
+#include <algorithm>
+#include <tuple>
 
 #include "app/commands.h"
 #include "app/environment.h"
+#include "app/terminal.h"
 #include "io/files.h"
 #include "io/real_loop.h"
+#include "kube/json.h"
 #include "profiles/config.h"
 #include "profiles/plugins.h"
 
 namespace careen::app {
 
-int validate(const std::string& file) {
+namespace {
+
+using profiles::ConfigError;
+using profiles::ConfigReport;
+
+enum class Severity { error, warning };
+
+struct Finding {
+  Severity severity;
+  ConfigError what;
+};
+
+std::string_view name_of(Severity severity) { return severity == Severity::error ? "error" : "warning"; }
+
+// Errors and warnings of one file, in its order.
+std::vector<Finding> findings_of(const ConfigReport& report, bool strict) {
+  std::vector<Finding> findings;
+  for (const ConfigError& error : report.errors) findings.push_back({Severity::error, error});
+  for (const ConfigError& warning : report.warnings) {
+    findings.push_back({strict ? Severity::error : Severity::warning, warning});
+  }
+  // What concerns the file as a whole has no line and comes last.
+  const auto place = [](const Finding& finding) {
+    return std::tuple(finding.what.line == 0, finding.what.line, finding.what.column);
+  };
+  std::sort(findings.begin(), findings.end(), [&](const Finding& a, const Finding& b) {
+    return std::tuple_cat(place(a), std::tie(a.severity, a.what.message)) <
+           std::tuple_cat(place(b), std::tie(b.severity, b.what.message));
+  });
+  return findings;
+}
+
+ConfigReport examine(io::Files& files, const std::string& file, const profiles::PluginRegistry& registry) {
+  const auto text = files.read(file);
+  if (!text) return {std::nullopt, {{file, 0, 0, text.error().message}}, {}};
+  return profiles::examine_config(*text, file, registry, read_environment);
+}
+
+std::string place_of(const ConfigError& error) {
+  return error.line == 0 ? error.file : fmt::format("{}:{}:{}", error.file, error.line, error.column);
+}
+
+// maintenance.yaml:14:12: error: check "can_drian" is not defined; did you mean "can_drain"?
+void print_findings(const std::vector<Finding>& findings) {
+  const bool colours = shows_colours(stderr);
+  for (const auto& [severity, what] : findings) {
+    const std::string_view hue = severity == Severity::error ? "31" : "33";
+    if (colours) {
+      fmt::print(stderr, "\x1b[1m{}:\x1b[0m \x1b[1;{}m{}:\x1b[0m {}\n", place_of(what), hue, name_of(severity),
+                 what.message);
+    } else {
+      fmt::print(stderr, "{}: {}: {}\n", place_of(what), name_of(severity), what.message);
+    }
+  }
+}
+
+void print_contents(const std::string& file, const profiles::Config& config) {
+  const bool colours = shows_colours(stdout);
+  fmt::print("{}: {}valid{}: {} profiles, {} checks, {} notifications, {} triggers\n", file,
+             colours ? "\x1b[1;32m" : "", colours ? "\x1b[0m" : "", config.profiles.size(), config.checks.size(),
+             config.notifies.size(), config.triggers.size());
+}
+
+kube::Json as_json(const Finding& finding) {
+  return kube::Json::object({{"file", finding.what.file},
+                             {"line", finding.what.line},
+                             {"column", finding.what.column},
+                             {"severity", name_of(finding.severity)},
+                             {"message", finding.what.message}});
+}
+
+}  // namespace
+
+int validate(const ValidateOptions& options) {
   io::RealLoop loop;
   io::RealFiles files(loop);
-  const auto text = files.read(file);
-  if (!text) {
-    fmt::print(stderr, "{}\n", text.error().message);
-    return 1;
+  const profiles::PluginRegistry registry = profiles::all_plugins();
+  kube::Json list = kube::Json::array();
+  bool valid = true;
+  for (const std::string& file : options.files) {
+    const ConfigReport report = examine(files, file, registry);
+    const std::vector<Finding> findings = findings_of(report, options.strict);
+    const bool is_valid = std::none_of(findings.begin(), findings.end(),
+                                       [](const Finding& finding) { return finding.severity == Severity::error; });
+    valid = valid && is_valid;
+    if (options.json) {
+      for (const Finding& finding : findings) list.push_back(as_json(finding));
+      continue;
+    }
+    print_findings(findings);
+    if (is_valid) print_contents(file, *report.config);
   }
-  const auto config = profiles::load_config(*text, file, profiles::all_plugins(), read_environment);
-  if (!config) {
-    for (const auto& error : config.error()) fmt::print(stderr, "{}\n", error.to_text());
-    return 1;
-  }
-  for (const auto& warning : config->warnings) fmt::print(stderr, "{} (warning)\n", warning.to_text());
-  fmt::print("{}: valid: {} profiles, {} checks, {} notifications, {} triggers\n", file, config->profiles.size(),
-             config->checks.size(), config->notifies.size(), config->triggers.size());
-  return 0;
+  if (options.json) fmt::print("{}\n", list.dump());
+  return valid ? 0 : 1;
 }
 
 }  // namespace careen::app

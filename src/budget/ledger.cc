@@ -16,6 +16,14 @@ constexpr io::Duration kRetryInMemory = io::minutes{1};
 
 std::string text_at(JsonView object, std::string_view key) { return std::string(object[key].text().value_or("")); }
 
+Json to_json(const std::vector<HeldLease>& leases) {
+  Json list = Json::array();
+  for (const HeldLease& lease : leases) {
+    list.push_back(Json::object({{"key", lease.key}, {"acquired", io::format_rfc3339(lease.acquired)}}));
+  }
+  return list;
+}
+
 struct StoredLease {
   std::string version;
   std::optional<std::string> record;
@@ -49,6 +57,11 @@ tl::expected<LedgerRecord, std::string> LedgerRecord::parse(std::string_view tex
   admitted.for_each_element([&](JsonView item) {
     Admission admission{text_at(item, "uid"), text_at(item, "node"), text_at(item, "by"),
                         io::parse_rfc3339(text_at(item, "since")).value_or(io::Wall{})};
+    admission.counts = item["counts"].boolean().value_or(true);
+    item["leases"].for_each_element([&](JsonView lease) {
+      const auto acquired = io::parse_rfc3339(text_at(lease, "acquired"));
+      if (acquired) admission.leases.push_back({text_at(lease, "key"), *acquired});
+    });
     complete &= !admission.uid.empty() && !admission.node.empty();
     record.admitted.emplace(admission.uid, std::move(admission));
   });
@@ -59,10 +72,11 @@ tl::expected<LedgerRecord, std::string> LedgerRecord::parse(std::string_view tex
 std::string LedgerRecord::text() const {
   Json list = Json::array();
   for (const auto& [uid, admission] : admitted) {
-    list.push_back(Json::object({{"uid", uid},
-                                 {"node", admission.node},
-                                 {"by", admission.by},
-                                 {"since", io::format_rfc3339(admission.since)}}));
+    Json item = Json::object(
+        {{"uid", uid}, {"node", admission.node}, {"by", admission.by}, {"since", io::format_rfc3339(admission.since)}});
+    if (!admission.counts) item.set({"counts"}, false);
+    if (!admission.leases.empty()) item.set({"leases"}, to_json(admission.leases));
+    list.push_back(std::move(item));
   }
   return Json::object({{"epoch", static_cast<int64_t>(epoch)},
                        {"writer", writer},
@@ -96,6 +110,10 @@ void Ledger::reserve(Admission admission) {
   // finds out.
   entry.recorded = false;
   wake_.notify();
+}
+
+void Ledger::settled(const std::string& uid) {
+  if (const auto it = entries_.find(uid); it != entries_.end()) it->second.inherited = false;
 }
 
 void Ledger::finish(const std::string& uid) {
@@ -150,7 +168,7 @@ void Ledger::settle(uint64_t write, const std::map<std::string, Admission>& cont
   for (auto& [uid, entry] : entries_) {
     const auto known = stored_.find(uid);
     // One that was reserved again after this write began waits for the next.
-    entry.recorded = known != stored_.end() && known->second.since == entry.admission.since;
+    entry.recorded = known != stored_.end() && known->second == entry.admission;
   }
   if (in_memory_) log_.info("the budget ledger is written again");
   in_memory_ = false;

@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "io/loop.h"
 #include "io/metrics.h"
@@ -15,11 +16,21 @@
 
 namespace careen::budget {
 
+// A lease that belongs to a transition which has begun.
+struct HeldLease {
+  std::string key;      // namespace/name
+  io::Wall acquired{};  // in whole microseconds, as the lease shows it
+  bool operator==(const HeldLease&) const = default;
+};
+
 struct Admission {
   std::string uid;   // of the node
   std::string node;  // its name, for people and for finding it
   std::string by;    // "profile/flatcar"
   io::Wall since{};
+  bool counts = true;  // against budgets: the node is on its way into maintenance, not merely on its way
+  std::vector<HeldLease> leases = {};
+  bool operator==(const Admission&) const = default;
 };
 
 // The document as it is stored.
@@ -66,6 +77,8 @@ class Ledger {
 
   // Counts from now on. A second reservation of the same UID renews the first.
   void reserve(Admission admission);
+  // Nothing of a predecessor is on its way any more; the entry stays, as ours.
+  void settled(const std::string& uid);
   // The node is where it was admitted to, or surely will not get there by this admission.
   void finish(const std::string& uid);
   // Resumes when the entry is recorded; false when it ended meanwhile or another process has taken over.

@@ -25,6 +25,7 @@ class CounterSeries final : public Counter {
   explicit CounterSeries(prometheus::Counter& series) : series_(series) {}
   void add(double amount) override { series_.Increment(amount); }
   double value() const override { return series_.Value(); }
+  prometheus::Counter* raw() { return &series_; }
 
  private:
   prometheus::Counter& series_;
@@ -96,6 +97,16 @@ struct Metrics::Parts {
     if (known != family.series.end()) return known->second;
     return family.series.try_emplace(labels, family.raw->Add(labels, arguments...)).first->second;
   }
+
+  template <class Families>
+  static void drop(Families& families, const std::string& name, const Labels& labels) {
+    const auto family = families.find(name);
+    if (family == families.end()) return;
+    const auto series = family->second.series.find(labels);
+    if (series == family->second.series.end()) return;
+    family->second.raw->Remove(series->second.raw());
+    family->second.series.erase(series);
+  }
 };
 
 Metrics::Metrics() : parts_(std::make_unique<Parts>()) {}
@@ -114,13 +125,10 @@ Histogram& Metrics::histogram(const std::string& name, const std::string& help, 
   return parts_->series(parts_->histograms, prometheus::BuildHistogram(), name, help, labels, bounds);
 }
 
-void Metrics::drop_gauge(const std::string& name, const Labels& labels) {
-  const auto family = parts_->gauges.find(name);
-  if (family == parts_->gauges.end()) return;
-  const auto series = family->second.series.find(labels);
-  if (series == family->second.series.end()) return;
-  family->second.raw->Remove(series->second.raw());
-  family->second.series.erase(series);
+void Metrics::drop_gauge(const std::string& name, const Labels& labels) { Parts::drop(parts_->gauges, name, labels); }
+
+void Metrics::drop_counter(const std::string& name, const Labels& labels) {
+  Parts::drop(parts_->counters, name, labels);
 }
 
 void Metrics::before_scrape(std::function<void()> update) { parts_->updates.push_back(std::move(update)); }

@@ -44,6 +44,7 @@ class Metrics {
                        const Labels& labels = {});
   // Removes a series, for labels whose subject is gone. References to it die.
   void drop_gauge(const std::string& name, const Labels& labels);
+  void drop_counter(const std::string& name, const Labels& labels);
   // Called before each exposition, to set gauges whose value is only known on demand.
   void before_scrape(std::function<void()> update);
 

@@ -46,6 +46,17 @@ TEST(MetricsTest, DroppedGaugesAreGoneAndMayComeBack) {
   EXPECT_THAT(metrics.expose(), HasSubstr("g{node=\"n1\"} 7\n"));
 }
 
+TEST(MetricsTest, DroppedCountersBeginAgainAtZero) {
+  Metrics metrics;
+  metrics.counter("c", "C.", {{"owner", "a"}}).add(5);
+  metrics.counter("c", "C.", {{"owner", "b"}}).add(6);
+  metrics.drop_counter("c", {{"owner", "a"}});
+  metrics.drop_counter("c", {{"owner", "unknown"}});
+  EXPECT_THAT(metrics.expose(), Not(HasSubstr("owner=\"a\"")));
+  metrics.counter("c", "C.", {{"owner", "a"}}).add();
+  EXPECT_THAT(metrics.expose(), HasSubstr("c{owner=\"a\"} 1\nc{owner=\"b\"} 6\n"));
+}
+
 TEST(MetricsTest, UpdatesRunBeforeEachScrape) {
   Metrics metrics;
   Gauge& gauge = metrics.gauge("age", "line one\nline two");

@@ -170,6 +170,17 @@ std::optional<Duration> parse_duration(std::string_view text) {
   return Duration{negative ? -value : value};
 }
 
+namespace {
+// A number of parts, of which `scale` are one: 1500000 at a million is 1.5.
+std::string decimal(uint64_t parts, uint64_t scale) {
+  std::string out = std::to_string(parts / scale);
+  if (parts % scale == 0) return out;
+  std::string fraction = std::to_string(scale + parts % scale);
+  fraction[0] = '.';
+  return out + fraction.substr(0, fraction.find_last_not_of('0') + 1);
+}
+}  // namespace
+
 std::string format_duration(Duration d) {
   if (d.count() == 0) return "0s";
   std::string out;
@@ -179,16 +190,16 @@ std::string format_duration(Duration d) {
     rest = ~rest + 1;
   }
   if (rest < 1'000'000'000) {
-    const auto [scale, unit] = rest < 1'000       ? std::pair{1.0, "ns"}
-                               : rest < 1'000'000 ? std::pair{1e3, "us"}
-                                                  : std::pair{1e6, "ms"};
-    return out + fmt::format("{}{}", static_cast<double>(rest) / scale, unit);
+    const auto [scale, unit] = rest < 1'000       ? std::pair{1, "ns"}
+                               : rest < 1'000'000 ? std::pair{1'000, "us"}
+                                                  : std::pair{1'000'000, "ms"};
+    return out + decimal(rest, static_cast<uint64_t>(scale)) + unit;
   }
   const uint64_t h = rest / 3'600'000'000'000, m = rest / 60'000'000'000 % 60;
   const uint64_t nanos = rest % 60'000'000'000;
   if (h > 0) out += fmt::format("{}h", h);
   if (m > 0) out += fmt::format("{}m", m);
-  if (nanos > 0) out += fmt::format("{}s", static_cast<double>(nanos) / 1e9);
+  if (nanos > 0) out += decimal(nanos, 1'000'000'000) + "s";
   return out;
 }
 

@@ -46,6 +46,8 @@ TEST(TimeTest, FormatsDurationsAsPeopleWriteThem) {
   EXPECT_EQ(format_duration(milliseconds{20}), "20ms");
   EXPECT_EQ(format_duration(Duration{0}), "0s");
   EXPECT_EQ(format_duration(-seconds{5}), "-5s");
+  EXPECT_EQ(format_duration(hours{12} + microseconds{5}), "12h0.000005s");
+  EXPECT_EQ(format_duration(Duration{1'000'001}), "1.000001ms");
 }
 
 // As far back as nanoseconds reach, and what stands for "never".

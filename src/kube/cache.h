@@ -36,6 +36,11 @@ class Store {
     const auto it = objects_.find(key);
     return it == objects_.end() ? nullptr : &it->second;
   }
+  // The first one with a greater key; null when there is none.
+  const T* next(std::string_view key) const {
+    const auto it = objects_.upper_bound(key);
+    return it == objects_.end() ? nullptr : &it->second;
+  }
   size_t size() const { return objects_.size(); }
   // In the order of the keys.
   template <class F>
@@ -107,11 +112,8 @@ bool Store<T>::take(T object, std::vector<Change>& changes) {
     return true;
   }
   T& known = it->second;
-  if (object.version <= known.version) return false;
-  if (object.uid == known.uid && object.same_facts(known)) {
-    known.version = object.version;
-    return true;
-  }
+  if (object.version < known.version) return false;
+  if (object.uid == known.uid && object.same_facts(known)) return std::exchange(known.version, object.version) != object.version;
   T before = std::exchange(known, std::move(object));
   changes.push_back({std::move(before), &known});
   return true;

@@ -139,6 +139,13 @@ ApiError not_leader() {
   return error;
 }
 
+ApiError too_late() {
+  ApiError error;
+  error.reason = "TooLate";
+  error.message = "not sent: the time by which it had to be has passed";
+  return error;
+}
+
 }  // namespace
 
 std::string Resource::path(std::string_view ns, std::string_view name, std::string_view subresource) const {
@@ -251,6 +258,11 @@ io::Task<Result<std::string>> Client::call(Request request, Resource resource, s
   bool maybe_applied = false;
   for (int attempt = 1;; ++attempt) {
     request.timeout = options.timeout;
+    if (options.not_after && loop_.wall_now() >= *options.not_after) {
+      ApiError late = too_late();
+      late.maybe_applied = maybe_applied;
+      co_return tl::make_unexpected(std::move(late));
+    }
     if (writes && guard_) {
       const std::optional<io::Duration> allowed = guard_();
       if (!allowed || *allowed <= io::Duration::zero()) {

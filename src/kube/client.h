@@ -47,7 +47,8 @@ struct CallOptions {
   // An eviction that a budget forbids and a failed precondition (409, 422) are the caller's business.
   int attempts = 4;
   bool repeatable = false;
-  std::string query;  // extra query, without '?'
+  std::optional<io::Wall> not_after;  // no attempt begins at this time or later; the call then fails with TooLate
+  std::string query;                  // extra query, without '?'
   std::string field_manager = "careen";
   bool force = false;  // for apply: take fields from other managers
 };

@@ -1,6 +1,7 @@
 #include "kube/decode.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "kube/raw_object.h"
 
@@ -103,9 +104,100 @@ void read_node_status(value& v, AtomPool& atoms, Node& node) {
   });
 }
 
+// Copies the parts of a node that are wanted as they are written, but for the fields that every heartbeat changes.
+class SectionReader {
+ public:
+  SectionReader(const NodeSections& sections, AtomPool& atoms, Node& node)
+      : sections_(sections), atoms_(atoms), node_(node) {}
+
+  void read(raw::object& document) {
+    read_fields(document, sections_.branches(), Place::node);
+    sort_by_key(node_.sections);
+  }
+
+ private:
+  // Where in the node a value stands, as far as it matters for what is left out.
+  enum class Place { elsewhere, node, metadata, status, conditions, condition };
+
+  static Place inside(Place place, Key key) {
+    if (place == Place::node && key == "metadata") return Place::metadata;
+    if (place == Place::node && key == "status") return Place::status;
+    if (place == Place::status && key == "conditions") return Place::conditions;
+    return Place::elsewhere;
+  }
+  static bool is_left_out(Place place, Key key) {
+    if (place == Place::metadata) return key == "resourceVersion" || key == "managedFields";
+    return place == Place::condition && key == "lastHeartbeatTime";
+  }
+
+  void read_fields(raw::object fields, const std::vector<NodeSections::Branch>& branches, Place place) {
+    raw::each_field(fields, [&](Key key, value& field) {
+      for (const NodeSections::Branch& branch : branches) {
+        if (key == branch.key) return read_branch(field, branch, inside(place, key));
+      }
+    });
+  }
+  void read_branch(value& field, const NodeSections::Branch& branch, Place place) {
+    if (branch.pointer) {
+      std::string text;
+      copy(field, place, text);
+      node_.sections.emplace_back(atoms_.intern(sections_.pointers()[*branch.pointer]), std::move(text));
+    } else if (auto fields = raw::if_type(field.get_object())) {
+      read_fields(*fields, branch.below, place);
+    }
+  }
+
+  static void copy(value& v, Place place, std::string& out) {
+    using Type = simdjson::ondemand::json_type;
+    const Type type = v.type();
+    if (type == Type::object) return copy_object(v.get_object(), place, out);
+    if (type == Type::array) return copy_array(v.get_array(), place, out);
+    append(v.raw_json_token(), out);
+  }
+  // Raw text may have the blanks that follow it.
+  static void append(std::string_view raw, std::string& out) {
+    out += raw.substr(0, raw.find_last_not_of(" \t\r\n") + 1);
+  }
+  // With its quotes, escaped as it is written.
+  static std::string_view written(Key key) {
+    const char* const begin = key.raw();
+    const char* end = begin;
+    while (*end != '"') end += *end == '\\' ? 2 : 1;
+    return {begin - 1, static_cast<size_t>(end - begin) + 2};
+  }
+  static void copy_object(raw::object o, Place place, std::string& out) {
+    if (place == Place::elsewhere) return append(o.raw_json(), out);
+    out += '{';
+    const char* separator = "";
+    raw::each_field(o, [&](Key key, value& member) {
+      if (is_left_out(place, key)) return;
+      out += std::exchange(separator, ",");
+      out += written(key);
+      out += ':';
+      copy(member, inside(place, key), out);
+    });
+    out += '}';
+  }
+  static void copy_array(raw::array a, Place place, std::string& out) {
+    if (place != Place::conditions) return append(a.raw_json(), out);
+    out += '[';
+    const char* separator = "";
+    for (auto element : a) {
+      out += std::exchange(separator, ",");
+      value condition = element.value();
+      copy(condition, Place::condition, out);
+    }
+    out += ']';
+  }
+
+  const NodeSections& sections_;
+  AtomPool& atoms_;
+  Node& node_;
+};
+
 }  // namespace
 
-io::Result<Node> decode_node(RawObject& raw, AtomPool& atoms) {
+io::Result<Node> decode_node(RawObject& raw, AtomPool& atoms, const NodeSections& sections) {
   return raw::guarded("a node", [&]() -> io::Result<Node> {
     Node node;
     auto meta = read_object(
@@ -127,6 +219,10 @@ io::Result<Node> decode_node(RawObject& raw, AtomPool& atoms) {
     node.deleting = !meta->deleted.empty();
     node.taints.shrink_to_fit();
     node.conditions.shrink_to_fit();
+    if (!sections.empty()) {
+      (void)raw.object.reset().value();
+      SectionReader(sections, atoms, node).read(raw.object);
+    }
     return node;
   });
 }
@@ -234,8 +330,8 @@ io::Result<std::string> decode_text(RawObject& raw) {
   });
 }
 
-io::Result<Node> decode_node(std::string_view json, AtomPool& atoms) {
-  return raw::on_text("a node", json, [&](RawObject& raw) { return decode_node(raw, atoms); });
+io::Result<Node> decode_node(std::string_view json, AtomPool& atoms, const NodeSections& sections) {
+  return raw::on_text("a node", json, [&](RawObject& raw) { return decode_node(raw, atoms, sections); });
 }
 
 io::Result<Lease> decode_lease(std::string_view json, AtomPool& atoms) {

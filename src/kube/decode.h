@@ -6,6 +6,7 @@
 
 #include "io/result.h"
 #include "kube/node.h"
+#include "kube/node_sections.h"
 #include "kube/objects.h"
 
 namespace careen::kube {
@@ -14,7 +15,8 @@ namespace careen::kube {
 // next one is asked for.
 class RawObject;
 
-io::Result<Node> decode_node(RawObject& raw, AtomPool& atoms);
+// `sections` become Node::sections.
+io::Result<Node> decode_node(RawObject& raw, AtomPool& atoms, const NodeSections& sections = {});
 io::Result<Lease> decode_lease(RawObject& raw, AtomPool& atoms);
 io::Result<Namespace> decode_namespace(RawObject& raw, AtomPool& atoms);
 io::Result<Object> decode_object(RawObject& raw);
@@ -25,7 +27,7 @@ io::Result<uint64_t> decode_version(RawObject& raw);
 io::Result<std::string> decode_text(RawObject& raw);
 
 // The same from a text of its own, such as the answer to a write.
-io::Result<Node> decode_node(std::string_view json, AtomPool& atoms);
+io::Result<Node> decode_node(std::string_view json, AtomPool& atoms, const NodeSections& sections = {});
 io::Result<Lease> decode_lease(std::string_view json, AtomPool& atoms);
 io::Result<Namespace> decode_namespace(std::string_view json, AtomPool& atoms);
 io::Result<Object> decode_object(std::string_view json);

@@ -111,6 +111,10 @@ void Election::report_to(io::Metrics& metrics) {
                                   "backup, 1 indicates master. 'name' is the string used to identify the lease.",
                                   {{"name", options_.name}});
   master_status_->set(leading() ? 1 : 0);
+  slow_path_ = &metrics.counter("leader_election_slowpath_total",
+                                "Renewals that had to read the lease first. 'name' is the string used to identify the "
+                                "lease.",
+                                {{"name", options_.name}});
 }
 
 std::optional<io::Duration> Election::write_window() const {
@@ -202,7 +206,9 @@ io::Task<void> Election::keep() {
     if (loop_.now() >= renewed_sent_ + options_.renew_deadline) {
       co_return become(State::lost, "no renewal succeeded in time");
     }
-    switch (co_await attempt(reread || doubtful_)) {
+    const bool look = reread || doubtful_;
+    if (look && slow_path_) slow_path_->add();
+    switch (co_await attempt(look)) {
       case Outcome::held:
         conflicts = 0;
         reread = false;

@@ -47,7 +47,7 @@ class Election {
   Election(const Election&) = delete;
   Election& operator=(const Election&) = delete;
 
-  // Shows leader_election_master_status{name} from now on.
+  // Shows leader_election_master_status{name} and leader_election_slowpath_total{name} from now on.
   void report_to(io::Metrics& metrics);
   // Called with "<identity> became leader" and "<identity> stopped leading", for the Lease's events.
   void on_event(std::function<void(std::string message)> listener) { on_event_ = std::move(listener); }
@@ -113,6 +113,7 @@ class Election {
   io::Log log_;
   ElectionOptions options_;
   io::Gauge* master_status_ = nullptr;
+  io::Counter* slow_path_ = nullptr;
   std::function<void(std::string)> on_event_;
 
   State state_ = State::standby;

@@ -31,6 +31,8 @@ struct ApiError {
   bool blocked_by_budget() const;
   // Our own write guard refused: nothing was sent.
   bool not_leader() const { return reason == "NotLeader"; }
+  // The time by which it had to be sent has passed: nothing was sent.
+  bool too_late() const { return reason == "TooLate"; }
   // A write that ended so may have taken effect: read before deciding again.
   bool ambiguous() const;
 };

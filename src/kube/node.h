@@ -34,6 +34,9 @@ struct Node {
   std::vector<std::string> finalizers;
   std::vector<Taint> taints;
   std::vector<NodeCondition> conditions;
+  // Further parts that were asked for (NodeSections), as JSON text by JSON pointer, sorted by it. They lack what every
+  // heartbeat changes: lastHeartbeatTime of conditions, resourceVersion, and managedFields.
+  std::vector<std::pair<Atom, std::string>> sections;
   Atom kubelet_version;
   io::Wall created{};
   bool unschedulable = false;
@@ -43,6 +46,7 @@ struct Node {
   // nullptr when absent; the value may be empty.
   const Atom* label(std::string_view key) const;
   const std::string* annotation(std::string_view key) const;
+  const std::string* section(std::string_view pointer) const;
   // Equal but for the resource version: a heartbeat changes nothing careen looks at.
   bool same_facts(const Node& other) const;
 };

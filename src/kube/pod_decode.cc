@@ -47,12 +47,52 @@ void read_metadata(Key key, value& field, PodFacts& pod) {
   }
 }
 
-void read_spec(Key key, value& field, PodFacts& pod) {
+bool is_the_expression(value& v, const NodePreference& wanted) {
+  bool key_fits = false, op_fits = false, value_fits = false;
+  size_t values = 0;
+  raw::each_field(v, [&](Key name, value& field) {
+    if (name == "key") {
+      key_fits = raw::text(field) == wanted.key;
+    } else if (name == "operator") {
+      op_fits = raw::text(field) == wanted.op;
+    } else if (name == "values") {
+      raw::each_element(field, [&](value& one) {
+        ++values;
+        value_fits = raw::text(one) == wanted.value;
+      });
+    }
+  });
+  return key_fits && op_fits && value_fits && values == 1;
+}
+
+// From the pod's affinity down to the expressions of its preferred terms.
+bool has_preference(value& affinity, const NodePreference& wanted) {
+  bool found = false;
+  const auto in_term = [&](Key name, value& preference) {
+    if (name != "preference") return;
+    raw::each_field(preference, [&](Key part, value& expressions) {
+      if (part != "matchExpressions") return;
+      raw::each_element(expressions, [&](value& one) { found |= is_the_expression(one, wanted); });
+    });
+  };
+  raw::each_field(affinity, [&](Key kind, value& node_affinity) {
+    if (kind != "nodeAffinity") return;
+    raw::each_field(node_affinity, [&](Key strength, value& terms) {
+      if (strength != "preferredDuringSchedulingIgnoredDuringExecution") return;
+      raw::each_element(terms, [&](value& term) { raw::each_field(term, in_term); });
+    });
+  });
+  return found;
+}
+
+void read_spec(Key key, value& field, PodFacts& pod, const NodePreference* marking) {
   if (key == "nodeName") {
     pod.node = raw::text(field).value_or(std::string_view{});
   } else if (key == "priority") {
     const int64_t priority = raw::integer(field).value_or(0);
     if (priority == static_cast<int32_t>(priority)) pod.priority = static_cast<int32_t>(priority);
+  } else if (key == "affinity") {
+    if (marking != nullptr) pod.flags.marked = has_preference(field, *marking);
   } else if (key == "volumes") {
     raw::each_element(field, [&](value& volume) {
       raw::each_field(volume, [&](Key kind, value&) {
@@ -79,7 +119,7 @@ void read_status(Key key, value& field, PodFacts& pod) {
 
 }  // namespace
 
-io::Result<bool> decode_pod(RawObject& raw, PodFacts& pod) {
+io::Result<bool> decode_pod(RawObject& raw, PodFacts& pod, const NodePreference* marking) {
   return raw::guarded("a pod", [&]() -> io::Result<bool> {
     auto labels = std::move(pod.labels);
     labels.clear();
@@ -90,7 +130,7 @@ io::Result<bool> decode_pod(RawObject& raw, PodFacts& pod) {
       if (key == "metadata") {
         raw::each_meta_field(field, meta, [&](Key name, value& v) { read_metadata(name, v, pod); });
       } else if (key == "spec") {
-        raw::each_field(field, [&](Key name, value& v) { read_spec(name, v, pod); });
+        raw::each_field(field, [&](Key name, value& v) { read_spec(name, v, pod, marking); });
       } else if (key == "status") {
         raw::each_field(field, [&](Key name, value& v) { read_status(name, v, pod); });
       }
@@ -111,7 +151,7 @@ io::Result<bool> decode_pod(RawObject& raw, PodFacts& pod) {
 io::Result<bool> PodStore::put_json(std::string_view json) {
   return raw::on_text("a pod", json, [this](RawObject& raw) -> io::Result<bool> {
     PodFacts facts;
-    if (auto ok = decode_pod(raw, facts); !ok) return ok;
+    if (auto ok = decode_pod(raw, facts, marking()); !ok) return ok;
     return put(facts);
   });
 }

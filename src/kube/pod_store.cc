@@ -157,6 +157,7 @@ class NameIndex {
 struct OnNode {
   SlotId first = kNoSlot;
   uint32_t count = 0;
+  uint32_t marked = 0;
 };
 
 }  // namespace
@@ -184,7 +185,7 @@ void Pod::for_each_label(const std::function<void(std::string_view, std::string_
 }
 
 struct PodStore::Parts {
-  explicit Parts(AtomPool& pool) : atoms(pool) {}
+  Parts(AtomPool& pool, std::optional<NodePreference> preference) : atoms(pool), marking(std::move(preference)) {}
 
   // A live pod's new state, and its former one if it had any; or the last state of one that is gone.
   struct Change {
@@ -206,6 +207,7 @@ struct PodStore::Parts {
     if (list.first != kNoSlot) slabs[list.first].previous = id;
     list.first = id;
     ++list.count;
+    list.marked += record.flags.marked;
   }
 
   void unlink_from_node(SlotId id) {
@@ -215,11 +217,13 @@ struct PodStore::Parts {
     (record.previous == kNoSlot ? it->second.first : slabs[record.previous].next) = record.next;
     if (record.next != kNoSlot) slabs[record.next].previous = record.previous;
     record.next = record.previous = kNoSlot;
+    it->second.marked -= record.flags.marked;
     if (--it->second.count == 0) nodes.erase(it);
   }
 
   void note(std::optional<PodRecord> before, SlotId after, Changes& changes) {
-    if (!listeners.empty()) changes.push_back({std::move(before), after});
+    if (listeners.empty() && node_listeners.empty()) return;
+    changes.push_back({std::move(before), after});
   }
 
   // Whether nobody told of the record's deletion at a later version.
@@ -255,7 +259,14 @@ struct PodStore::Parts {
   }
 
   void announce(const Changes& changes) {
+    if (changes.empty()) return;
     announcing = true;
+    if (!listeners.empty()) announce_pods(changes);
+    if (!node_listeners.empty()) announce_nodes(changes);
+    announcing = false;
+  }
+
+  void announce_pods(const Changes& changes) const {
     for (const Change& change : changes) {
       std::optional<Pod> before, after;
       if (change.before) before = change.before->view();
@@ -270,7 +281,25 @@ struct PodStore::Parts {
         listener(nullptr, &*after);
       }
     }
-    announcing = false;
+  }
+
+  void announce_nodes(const Changes& changes) const {
+    std::vector<Atom> concerned;
+    for (const Change& change : changes) {
+      const PodRecord* before = change.before ? &*change.before : nullptr;
+      const PodRecord* after = change.after == kNoSlot ? nullptr : &slabs[change.after];
+      const bool stays = before && after && before->node == after->node && before->same_uid(*after) &&
+                         before->flags.marked == after->flags.marked;
+      if (stays) continue;
+      if (before && !before->node.empty()) concerned.push_back(before->node);
+      if (after && !after->node.empty()) concerned.push_back(after->node);
+    }
+    // By text and not by address: who listens is told in the same order in every run.
+    std::sort(concerned.begin(), concerned.end(), [](const Atom& a, const Atom& b) { return a.view() < b.view(); });
+    concerned.erase(std::unique(concerned.begin(), concerned.end()), concerned.end());
+    for (const Atom& node : concerned) {
+      for (const NodeListener& listener : node_listeners) listener(node.view());
+    }
   }
 
   void must_not_be_called_by_a_listener() const {
@@ -285,6 +314,7 @@ struct PodStore::Parts {
   }
 
   AtomPool& atoms;
+  std::optional<NodePreference> marking;
   Slabs slabs;
   NameIndex names{slabs};
   std::unordered_map<Atom, OnNode> nodes;
@@ -296,12 +326,16 @@ struct PodStore::Parts {
   bool announcing = false;
   std::string scratch;
   std::vector<Listener> listeners;
+  std::vector<NodeListener> node_listeners;
 };
 
-PodStore::PodStore(AtomPool& atoms) : parts_(std::make_unique<Parts>(atoms)) {}
+PodStore::PodStore(AtomPool& atoms, std::optional<NodePreference> marking)
+    : parts_(std::make_unique<Parts>(atoms, std::move(marking))) {}
 PodStore::~PodStore() = default;
 
 void PodStore::subscribe(Listener listener) { parts_->listeners.push_back(std::move(listener)); }
+
+void PodStore::subscribe_nodes(NodeListener listener) { parts_->node_listeners.push_back(std::move(listener)); }
 
 std::optional<Pod> PodStore::find(std::string_view ns, std::string_view name) const {
   const SlotId id = parts_->names.find(hash_of_name(ns, name), [&](const PodRecord& r) { return r.named(ns, name); });
@@ -316,6 +350,11 @@ size_t PodStore::count_on(std::string_view node) const {
   return it == parts_->nodes.end() ? 0 : it->second.count;
 }
 
+size_t PodStore::marked_on(std::string_view node) const {
+  const auto it = parts_->nodes.find(parts_->atoms.find(node));
+  return it == parts_->nodes.end() ? 0 : it->second.marked;
+}
+
 void PodStore::for_each(const std::function<void(const Pod&)>& visit) const {
   parts_->slabs.for_each(PodRecord::Use::live, [&](SlotId id) { visit(parts_->slabs[id].view()); });
 }
@@ -328,6 +367,8 @@ void PodStore::for_each_on(std::string_view node, const std::function<void(const
 
 uint64_t PodStore::newest_version() const { return parts_->newest; }
 uint64_t PodStore::position() const { return parts_->position; }
+
+const NodePreference* PodStore::marking() const { return parts_->marking ? &*parts_->marking : nullptr; }
 
 bool PodStore::put(const PodFacts& facts) {
   Parts& p = *parts_;
@@ -437,14 +478,14 @@ class PodSink final : public Sink {
 
   void begin_list() override { store_.begin_list(); }
   io::Result<bool> listed(RawObject& object) override {
-    if (auto ok = decode_pod(object, facts_); !ok) return ok;
+    if (auto ok = decode_pod(object, facts_, store_.marking()); !ok) return ok;
     store_.stage(facts_);
     return true;
   }
   void end_list(uint64_t version) override { store_.end_list(version); }
   void drop_list() override { store_.drop_list(); }
   io::Result<uint64_t> event(EventType type, RawObject& object) override {
-    if (auto ok = decode_pod(object, facts_); !ok) return tl::make_unexpected(std::move(ok.error()));
+    if (auto ok = decode_pod(object, facts_, store_.marking()); !ok) return tl::make_unexpected(std::move(ok.error()));
     if (type == EventType::deleted) {
       store_.remove(facts_.ns, facts_.name, facts_.version);
     } else {

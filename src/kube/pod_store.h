@@ -1,6 +1,6 @@
 // The cache of pods, made for hundreds of thousands of them: some 150 bytes each, names, owners and labels included.
-// It keeps the rules of Store (see cache.h) about versions, own writes and relists, and finds pods by name and by
-// node.
+// It keeps the rules of Store (see cache.h) about versions, own writes and relists, finds pods by name and by node,
+// and counts on each node the pods that prefer a certain kind of node, if it is told which kind.
 #pragma once
 
 #include <cstdint>
@@ -27,6 +27,7 @@ struct PodFlags {
   bool local_storage : 1 = false;  // has an emptyDir
   bool ready : 1 = false;
   bool finalizers : 1 = false;
+  bool marked : 1 = false;  // has the node preference that the store looks for
   friend bool operator==(const PodFlags&, const PodFlags&) = default;
 };
 
@@ -43,8 +44,16 @@ struct PodFacts {
   PodFlags flags;
 };
 
-// Reads a pod. The facts live until the next object is asked for.
-io::Result<bool> decode_pod(RawObject& raw, PodFacts& facts);
+// A wish about nodes that a pod may have: one of its preferred node affinity terms has an expression with this key and
+// this operator, and with this value as its only one. The weight and other expressions do not matter.
+struct NodePreference {
+  std::string key;
+  std::string op;  // as the API spells it: In, NotIn, Gt, Lt
+  std::string value;
+};
+
+// Reads a pod. The facts live until the next object is asked for. A pod with that preference is marked.
+io::Result<bool> decode_pod(RawObject& raw, PodFacts& facts, const NodePreference* marking = nullptr);
 
 // A pod as the store shows it. The views live until the store changes.
 struct Pod {
@@ -69,7 +78,8 @@ struct Pod {
 
 class PodStore {
  public:
-  explicit PodStore(AtomPool& atoms);
+  // Pods read from JSON are marked if they have that preference.
+  explicit PodStore(AtomPool& atoms, std::optional<NodePreference> marking = std::nullopt);
   ~PodStore();
   PodStore(const PodStore&) = delete;
   PodStore& operator=(const PodStore&) = delete;
@@ -77,14 +87,21 @@ class PodStore {
   // As Store's: null before for a new pod, null after for one that is gone; must not change the store.
   using Listener = std::function<void(const Pod* before, const Pod* after)>;
   void subscribe(Listener listener);
+  // Told, once a node and change of the store, that the node has got or lost pods or the marks of its pods are others.
+  // What else happens to a pod is not told, so a node whose pods merely live is quiet.
+  using NodeListener = std::function<void(std::string_view node)>;
+  void subscribe_nodes(NodeListener listener);
 
   std::optional<Pod> find(std::string_view ns, std::string_view name) const;
   size_t size() const;
   size_t count_on(std::string_view node) const;
+  size_t marked_on(std::string_view node) const;
   void for_each(const std::function<void(const Pod&)>& visit) const;
   void for_each_on(std::string_view node, const std::function<void(const Pod&)>& visit) const;
   uint64_t newest_version() const;
   uint64_t position() const;
+  // The preference that marks a pod; null: none does.
+  const NodePreference* marking() const;
 
   // Takes the pod if it is newer than what is known of that name.
   bool put(const PodFacts& facts);

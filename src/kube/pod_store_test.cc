@@ -203,6 +203,7 @@ TEST_F(PodStoreTest, EveryFactOfAPodCounts) {
   EXPECT_TRUE(changes([](PodFacts& p) { p.priority = 7; }));
   EXPECT_TRUE(changes([](PodFacts& p) { p.deletion = io::Wall{io::seconds{100}}; }));
   EXPECT_TRUE(changes([](PodFacts& p) { p.flags.ready = true; }));
+  EXPECT_TRUE(changes([](PodFacts& p) { p.flags.marked = true; }));
   EXPECT_TRUE(changes([](PodFacts& p) { p.owner_kind = p.owner_name = "o"; }));
 }
 
@@ -216,6 +217,169 @@ TEST_F(PodStoreTest, TheOrderOfLabelsIsNoFact) {
   f.version = 2;
   pods.put(f);
   EXPECT_EQ(told, 0);
+}
+
+// The preferences a pod may have, and whether a store that looks for "tier In [good]" marks it.
+class MarkTest : public testing::Test {
+ protected:
+  bool marks(std::string_view spec) {
+    const auto put = pods.put_json(fmt::format(
+        R"({{"metadata":{{"name":"p","namespace":"ns","resourceVersion":"{}"}},"spec":{}}})", ++version, spec));
+    EXPECT_TRUE(put.has_value()) << spec;
+    return pods.find("ns", "p")->flags.marked;
+  }
+  static std::string preferring(std::string_view terms) {
+    return fmt::format(
+        R"({{"affinity":{{"nodeAffinity":{{"preferredDuringSchedulingIgnoredDuringExecution":{}}}}},"nodeName":"n1"}})",
+        terms);
+  }
+  static std::string term(std::string_view expressions) {
+    return fmt::format(R"({{"weight":1,"preference":{{"matchExpressions":{}}}}})", expressions);
+  }
+  static std::string only(std::string_view expression) {
+    return preferring(fmt::format("[{}]", term(fmt::format("[{}]", expression))));
+  }
+  AtomPool atoms;
+  PodStore pods{atoms, NodePreference{"tier", "In", "good"}};
+  uint64_t version = 0;
+};
+
+constexpr const char* kGood = R"({"key":"tier","operator":"In","values":["good"]})";
+constexpr const char* kOther = R"({"key":"zone","operator":"Exists"})";
+
+TEST_F(MarkTest, ThePreferenceIsFoundWhereverItStands) {
+  EXPECT_TRUE(marks(only(kGood)));
+  EXPECT_TRUE(marks(only(R"({"values":["good"],"operator":"In","key":"tier"})")));
+  EXPECT_TRUE(marks(preferring(
+      fmt::format("[{},{}]", term(fmt::format("[{}]", kOther)), term(fmt::format("[{},{}]", kOther, kGood))))));
+  EXPECT_TRUE(marks(preferring(fmt::format("[{},{}]", term(fmt::format("[{}]", kGood)), term("[]")))));
+}
+
+TEST_F(MarkTest, EveryPartOfThePreferenceCounts) {
+  EXPECT_FALSE(marks("{}"));
+  EXPECT_FALSE(marks(only(kOther)));
+  EXPECT_FALSE(marks(only(R"({"key":"tiers","operator":"In","values":["good"]})")));
+  EXPECT_FALSE(marks(only(R"({"key":"tier","operator":"NotIn","values":["good"]})")));
+  EXPECT_FALSE(marks(only(R"({"key":"tier","operator":"In","values":["bad"]})")));
+  EXPECT_FALSE(marks(only(R"({"key":"tier","operator":"In","values":["bad","good"]})")));
+  EXPECT_FALSE(marks(only(R"({"key":"tier","operator":"In","values":["good","good"]})")));
+  EXPECT_FALSE(marks(only(R"({"key":"tier","operator":"In","values":[]})")));
+  EXPECT_FALSE(marks(only(R"({"key":"tier","operator":"In"})")));
+}
+
+TEST_F(MarkTest, OtherKindsOfAffinityAreNoPreference) {
+  const std::string terms = fmt::format("[{}]", term(fmt::format("[{}]", kGood)));
+  EXPECT_FALSE(marks(fmt::format(
+      R"({{"affinity":{{"nodeAffinity":{{"requiredDuringSchedulingIgnoredDuringExecution":{{"nodeSelectorTerms":[{{"matchExpressions":[{}]}}]}}}}}}}})",
+      kGood)));
+  EXPECT_FALSE(marks(fmt::format(
+      R"({{"affinity":{{"podAffinity":{{"preferredDuringSchedulingIgnoredDuringExecution":{}}}}}}})", terms)));
+  EXPECT_FALSE(marks(preferring(fmt::format(R"([{{"weight":1,"preference":{{"matchFields":[{}]}}}}])", kGood))));
+  EXPECT_FALSE(marks(R"({"affinity":null})"));
+  EXPECT_FALSE(marks(R"({"affinity":{"nodeAffinity":{"preferredDuringSchedulingIgnoredDuringExecution":null}}})"));
+}
+
+TEST_F(MarkTest, AStoreThatLooksForNothingMarksNothing) {
+  PodStore plain(atoms);
+  ASSERT_TRUE(plain.put_json(
+      fmt::format(R"({{"metadata":{{"name":"p","namespace":"ns","resourceVersion":"1"}},"spec":{}}})", only(kGood))));
+  EXPECT_FALSE(plain.find("ns", "p")->flags.marked);
+  EXPECT_EQ(plain.marking(), nullptr);
+}
+
+TEST_F(MarkTest, TheMarkIsCountedOnTheNode) {
+  EXPECT_TRUE(marks(only(kGood)));
+  EXPECT_EQ(pods.marked_on("n1"), 1u);
+  EXPECT_FALSE(marks(R"({"nodeName":"n1"})"));
+  EXPECT_EQ(pods.marked_on("n1"), 0u);
+  EXPECT_EQ(pods.count_on("n1"), 1u);
+}
+
+TEST_F(MarkTest, ListsAndWatchesMarkToo) {
+  const auto sink = make_sink(pods);
+  const auto pod = [&](std::string_view name, int at) {
+    return fmt::format(R"({{"metadata":{{"name":"{}","namespace":"ns","resourceVersion":"{}"}},"spec":{}}})", name, at,
+                       only(kGood));
+  };
+  std::string page = fmt::format(R"({{"metadata":{{"resourceVersion":"5"}},"items":[{}]}})", pod("listed", 4));
+  sink->begin_list();
+  ASSERT_TRUE(read_page(page, [&](RawObject& raw) { return sink->listed(raw); }));
+  sink->end_list(5);
+  EXPECT_TRUE(pods.find("ns", "listed")->flags.marked);
+  WatchDecoder watch;
+  watch.buffer() = fmt::format(R"({{"type":"ADDED","object":{}}})", pod("watched", 6)) + "\n";
+  ASSERT_TRUE(watch.drain([&](EventType type, RawObject& raw) -> io::Result<bool> {
+    EXPECT_TRUE(sink->event(type, raw));
+    return true;
+  }));
+  EXPECT_TRUE(pods.find("ns", "watched")->flags.marked);
+  EXPECT_EQ(pods.marked_on("n1"), 2u);
+}
+
+TEST_F(PodStoreTest, CountsTheMarkedPodsOfANode) {
+  PodFacts marked = facts("m", 1);
+  marked.flags.marked = true;
+  pods.put(facts("a", 2));
+  EXPECT_EQ(pods.marked_on("n1"), 0u);
+  pods.put(marked);
+  EXPECT_EQ(pods.marked_on("n1"), 1u);
+  EXPECT_EQ(pods.marked_on("n2"), 0u);
+  marked.name = "second";
+  marked.version = 3;
+  pods.put(marked);
+  EXPECT_EQ(pods.marked_on("n1"), 2u);
+  marked.node = "n2";
+  marked.version = 4;
+  pods.put(marked);
+  EXPECT_EQ(pods.marked_on("n1"), 1u);
+  EXPECT_EQ(pods.marked_on("n2"), 1u);
+  pods.remove("ns", "m", 5);
+  EXPECT_EQ(pods.marked_on("n1"), 0u);
+  EXPECT_EQ(pods.count_on("n1"), 1u);
+  pods.begin_list();
+  pods.end_list(10);
+  EXPECT_EQ(pods.marked_on("n2"), 0u);
+}
+
+TEST_F(PodStoreTest, TellsOfNodesWhosePodsAreOthers) {
+  std::vector<std::string> told;
+  pods.subscribe_nodes([&](std::string_view node) { told.emplace_back(node); });
+  const auto after = [&](auto act) {
+    told.clear();
+    act();
+    return told;
+  };
+  PodFacts f = facts("p", 1, "");
+  EXPECT_THAT(after([&] { pods.put(f); }), IsEmpty()) << "bound to no node";
+  const auto change = [&](auto alter) {
+    alter(f);
+    ++f.version;
+    return after([&] { EXPECT_TRUE(pods.put(f)); });
+  };
+  EXPECT_THAT(change([](PodFacts& p) { p.node = "n1"; }), ElementsAre("n1"));
+  EXPECT_THAT(change([](PodFacts&) {}), IsEmpty());
+  EXPECT_THAT(change([](PodFacts& p) { p.flags.ready = true; }), IsEmpty());
+  EXPECT_THAT(change([](PodFacts& p) { p.phase = PodPhase::failed; }), IsEmpty());
+  EXPECT_THAT(change([](PodFacts& p) { p.labels = {{"a", "b"}}; }), IsEmpty());
+  EXPECT_THAT(change([](PodFacts& p) { p.deletion = io::Wall{io::seconds{100}}; }), IsEmpty());
+  EXPECT_THAT(change([](PodFacts& p) { p.flags.marked = true; }), ElementsAre("n1"));
+  EXPECT_THAT(change([](PodFacts& p) { p.flags.marked = false; }), ElementsAre("n1"));
+  EXPECT_THAT(change([](PodFacts& p) { p.uid = "8f14e45f-ceea-467f-a0e6-0123456789ac"; }), ElementsAre("n1"));
+  EXPECT_THAT(change([](PodFacts& p) { p.node = "n0"; }), ElementsAre("n0", "n1"));
+  EXPECT_THAT(after([&] { pods.remove("ns", "p", f.version + 1); }), ElementsAre("n0"));
+}
+
+TEST_F(PodStoreTest, ARelistTellsOfEachNodeOnce) {
+  pods.put(facts("gone", 1, "n3"));
+  pods.put(facts("stays", 2, "n4"));
+  std::vector<std::string> told;
+  pods.subscribe_nodes([&](std::string_view node) { told.emplace_back(node); });
+  pods.begin_list();
+  pods.stage(facts("stays", 5, "n4"));
+  for (const char* name : {"a", "b", "c"}) pods.stage(facts(name, 6, "n2"));
+  pods.stage(facts("d", 7, "n1"));
+  pods.end_list(10);
+  EXPECT_THAT(told, ElementsAre("n1", "n2", "n3"));
 }
 
 // A page that fails in the middle and a list that starts anew leave nothing behind.

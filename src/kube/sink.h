@@ -11,6 +11,7 @@
 #include "io/result.h"
 #include "kube/cache.h"
 #include "kube/decode.h"
+#include "kube/node_decoder.h"
 #include "kube/pod_store.h"
 #include "kube/stream.h"
 
@@ -89,6 +90,11 @@ std::unique_ptr<Sink> make_sink(Store<T>& store, AtomPool& atoms) {
       return decode_namespace(raw, atoms);
     }
   });
+}
+
+// Nodes with the sections that the decoder wants at the time; it must outlive the sink.
+inline std::unique_ptr<Sink> make_sink(Store<Node>& store, const NodeDecoder& decoder) {
+  return make_sink(store, [&decoder](RawObject& raw) { return decoder.decode(raw); });
 }
 
 std::unique_ptr<Sink> make_sink(PodStore& store);

@@ -49,9 +49,17 @@ std::vector<std::string> BudgetWaiters::offer(const BudgetKey& key, int64_t free
 std::vector<BudgetKey> BudgetWaiters::waited_for(const Scope& scope) const {
   std::vector<BudgetKey> keys;
   // Keys sort by scope first.
-  for (auto it = queues_.lower_bound({scope, std::numeric_limits<int64_t>::min(), io::Duration::min()});
+  for (auto it = queues_.lower_bound({scope, std::numeric_limits<int64_t>::min(), io::Duration::min(), {}, {}});
        it != queues_.end() && it->first.scope == scope; ++it) {
-    keys.push_back(it->first);
+    if (it->first.lease.empty() && !it->first.observation) keys.push_back(it->first);
+  }
+  return keys;
+}
+
+std::vector<BudgetKey> BudgetWaiters::waited_for_if(const std::function<bool(const BudgetKey&)>& fits) const {
+  std::vector<BudgetKey> keys;
+  for (const auto& [key, queue] : queues_) {
+    if (fits(key)) keys.push_back(key);
   }
   return keys;
 }

@@ -2,6 +2,7 @@
 // longest waiting first, and is offered on when the node does not take it.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <set>
 #include <string>
@@ -24,6 +25,8 @@ class BudgetWaiters {
   std::vector<std::string> offer(const BudgetKey& key, int64_t free);
   // Budgets of that scope for which somebody waits.
   std::vector<BudgetKey> waited_for(const Scope& scope) const;
+  // Those that fit.
+  std::vector<BudgetKey> waited_for_if(const std::function<bool(const BudgetKey&)>& fits) const;
   // Nodes that wait for the scope to fill.
   std::vector<std::string> waiting_for_rise(const Scope& scope) const;
   size_t waiting(const BudgetKey& key) const;

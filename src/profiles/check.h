@@ -7,6 +7,7 @@ namespace careen::profiles {
 
 struct CheckContext;
 struct CheckResult;
+struct Needs;
 
 class Check {
  public:
@@ -17,6 +18,8 @@ class Check {
 
   // The plugin's name in the configuration file, such as hasLabel.
   virtual std::string_view type() const = 0;
+  // Adds what it has to know besides the nodes.
+  virtual void add_needs(Needs&) const {}
   virtual CheckResult run(const CheckContext& context) const = 0;
 };
 

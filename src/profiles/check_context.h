@@ -12,28 +12,56 @@
 #include "profiles/data.h"
 #include "profiles/node_draft.h"
 #include "profiles/occupancy.h"
+#include "profiles/stagger_leases.h"
+#include "profiles/topic.h"
+
+namespace careen::observe {
+class Observations;
+}  // namespace careen::observe
 
 namespace careen::profiles {
+
+class Fleet;
+class Hypervisors;
+
+// What there is to look at besides the node.
+struct Facts {
+  const Occupancy& occupancy;
+  const Fleet& fleet;
+  const StaggerLeases& leases;
+  const Hypervisors& hypervisors;
+  const observe::Observations& observations;
+  Topics& topics;  // gives numbers to facts; the only thing a check may add to
+};
 
 struct CheckContext {
   const NodeDraft& node;
   std::string_view profile;
   const ProfileData& data;
-  const Occupancy& occupancy;
+  const Facts& facts;
   io::Wall now;
   bool explain = true;  // fill in reason and info
 };
 
+using InfoValue = std::variant<std::string, double, bool, std::vector<double>, std::vector<std::string>>;
+
 struct CheckResult {
   bool passed = false;
-  std::string error;   // not empty: no answer, and why
-  std::string reason;  // the facts behind the answer, for people
+  std::string error;     // not empty: no answer, and why
+  bool pending = false;  // no answer yet; it is being asked for
+  std::string reason;    // the facts behind the answer, for people
   // For the info document: what the original reports.
-  std::vector<std::pair<std::string, std::variant<std::string, double>>> info;
+  std::vector<std::pair<std::string, InfoValue>> info;
   // Without any change, the answer may be another from this time on.
   std::optional<io::Wall> changes_at;
+  // Facts about more than this node that the answer rests on.
+  std::vector<Topic> topics;
   // The limit that was asked, and how much of it is used.
   std::optional<std::pair<BudgetKey, BudgetUse>> budget;
+  // The lease that is free, to be taken if the transition happens.
+  std::optional<LeaseGrab> lease;
+  // The observation that was looked at; it is used up if the transition happens.
+  std::optional<observe::Source> observed;
 };
 
 }  // namespace careen::profiles

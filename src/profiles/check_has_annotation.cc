@@ -6,20 +6,33 @@ namespace careen::profiles {
 namespace {
 class HasAnnotation final : public Check {
  public:
-  HasAnnotation(std::string key, std::string value) : key_(std::move(key)), value_(std::move(value)) {}
+  explicit HasAnnotation(ConfigReader& config) : wanted_(config) {}
   std::string_view type() const override { return "hasAnnotation"; }
   CheckResult run(const CheckContext& context) const override {
-    return check_key("annotation", key_, value_, context.node.annotation(key_), context.explain);
+    return check_key("annotation", wanted_, context.node.annotation(wanted_.key), context.explain);
   }
 
  private:
-  std::string key_;
-  std::string value_;
+  WantedKey wanted_;
 };
+
+std::unique_ptr<Check> make(ConfigReader& config) { return std::make_unique<HasAnnotation>(config); }
 }  // namespace
 
-std::unique_ptr<Check> make_has_annotation(ConfigReader& config) {
-  return std::make_unique<HasAnnotation>(config.string("key", Required::yes), config.string("value", Required::no));
+Plugin<Check> has_annotation_check() {
+  return {make,
+          {"hasAnnotation",
+           "Passes if the node has an annotation",
+           {
+               {.name = "key", .text = "Key of the annotation", .required = true},
+               {.name = "value", .text = "The value it must have; any value will do if this is empty"},
+           },
+           R"(- name: approved
+  type: hasAnnotation
+  config:
+    key: example.com/maintenance-approved
+    value: "true"
+)"}};
 }
 
 }  // namespace careen::profiles

@@ -4,21 +4,37 @@
 #include <fmt/format.h>
 
 #include "profiles/check_context.h"
+#include "profiles/config_reader.h"
 
 namespace careen::profiles {
 
-inline CheckResult check_key(std::string_view kind, std::string_view key, std::string_view wanted,
-                             std::optional<std::string_view> value, bool explain) {
+// As configured, and as reasons may show it.
+struct WantedKey {
+  explicit WantedKey(ConfigReader& config)
+      : key(config.string("key", Required::yes)),
+        value(config.string("value", Required::no)),
+        shown_key(config.shown("key")),
+        shown_value(config.shown("value")) {}
+
+  std::string key;
+  std::string value;  // empty: any
+  std::string shown_key;
+  std::string shown_value;
+};
+
+inline CheckResult check_key(std::string_view kind, const WantedKey& wanted, std::optional<std::string_view> value,
+                             bool explain) {
   CheckResult result;
-  result.passed = value && (wanted.empty() || *value == wanted);
+  result.passed = value && (wanted.value.empty() || *value == wanted.value);
   if (!explain) return result;
   if (!value) {
-    result.reason = fmt::format("{} {} not present", kind, key);
+    result.reason = fmt::format("{} {} not present", kind, wanted.shown_key);
     result.info.emplace_back("reason", result.reason);
     return result;
   }
-  result.reason = fmt::format("{} {} is \"{}\"", kind, key, *value);
-  if (!result.passed) result.reason += fmt::format(", not \"{}\"", wanted);
+  const bool is_wanted = *value == wanted.value;
+  result.reason = fmt::format("{} {} is \"{}\"", kind, wanted.shown_key, is_wanted ? wanted.shown_value : *value);
+  if (!result.passed) result.reason += fmt::format(", not \"{}\"", wanted.shown_value);
   return result;
 }
 

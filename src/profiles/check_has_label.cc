@@ -6,20 +6,33 @@ namespace careen::profiles {
 namespace {
 class HasLabel final : public Check {
  public:
-  HasLabel(std::string key, std::string value) : key_(std::move(key)), value_(std::move(value)) {}
+  explicit HasLabel(ConfigReader& config) : wanted_(config) {}
   std::string_view type() const override { return "hasLabel"; }
   CheckResult run(const CheckContext& context) const override {
-    return check_key("label", key_, value_, context.node.label(key_), context.explain);
+    return check_key("label", wanted_, context.node.label(wanted_.key), context.explain);
   }
 
  private:
-  std::string key_;
-  std::string value_;
+  WantedKey wanted_;
 };
+
+std::unique_ptr<Check> make(ConfigReader& config) { return std::make_unique<HasLabel>(config); }
 }  // namespace
 
-std::unique_ptr<Check> make_has_label(ConfigReader& config) {
-  return std::make_unique<HasLabel>(config.string("key", Required::yes), config.string("value", Required::no));
+Plugin<Check> has_label_check() {
+  return {make,
+          {"hasLabel",
+           "Passes if the node has a label",
+           {
+               {.name = "key", .text = "Key of the label", .required = true},
+               {.name = "value", .text = "The value it must have; any value will do if this is empty"},
+           },
+           R"(- name: approved
+  type: hasLabel
+  config:
+    key: example.com/maintenance-approved
+    value: "true"
+)"}};
 }
 
 }  // namespace careen::profiles

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "profiles/check_context.h"
+#include "profiles/fleet.h"
 #include "profiles/plugins.h"
 
 namespace careen::profiles {
@@ -10,7 +11,7 @@ namespace careen::profiles {
 namespace {
 
 struct Settings {
-  int64_t max = 0;
+  CountOrPercentage max;
   std::string profile;
   std::vector<std::string> group_by;
   io::Duration skip_after{};
@@ -22,27 +23,35 @@ class MaxMaintenance final : public Check {
   std::string_view type() const override { return "maxMaintenance"; }
 
   CheckResult run(const CheckContext& context) const override {
-    const BudgetKey key{scope_for(context), settings_.max, settings_.skip_after};
-    const BudgetUse use = measure(context.occupancy, key, context.now, context.node.base().name);
     CheckResult result;
+    BudgetKey key{scope_for(context), settings_.max.count, settings_.skip_after};
+    std::optional<Fleet::Share> share;
+    if (settings_.max.percent > 0) {
+      share = context.facts.fleet.share(key.scope, settings_.max.percent);
+      key.max = share->places;
+      result.topics.push_back(share->topic);
+    }
+    BudgetUse use = measure(context.facts.occupancy, key, context.now, context.node.base().name);
     result.error = use.error;
     if (!use.error.empty()) return result;
-    result.passed = use.used < settings_.max;
-    if (context.explain) explain(context, key, use.used, result);
-    result.budget.emplace(key, use);
+    result.passed = use.used < key.max;
+    if (context.explain) explain(context, key, use.used, share, result);
+    result.budget.emplace(std::move(key), std::move(use));
     return result;
   }
 
  private:
-  void explain(const CheckContext& context, const BudgetKey& key, int64_t used, CheckResult& result) const {
+  void explain(const CheckContext& context, const BudgetKey& key, int64_t used,
+               const std::optional<Fleet::Share>& share, CheckResult& result) const {
     constexpr size_t kMost = 8;
-    const auto names = holders(context.occupancy, key, context.now, context.node.base().name, kMost);
-    result.reason = fmt::format("{} of {} in maintenance among {}", used, settings_.max, describe(key.scope));
+    const auto names = holders(context.facts.occupancy, key, context.now, context.node.base().name, kMost);
+    result.reason = fmt::format("{} of {}", used, key.max);
+    if (share) result.reason += fmt::format(" ({}% of {} nodes)", settings_.max.percent, share->nodes);
+    result.reason += fmt::format(" in maintenance among {}", describe(key.scope));
     if (!names.empty()) result.reason += fmt::format(": {}", fmt::join(names, ", "));
     if (used > static_cast<int64_t>(kMost)) result.reason += fmt::format(" and {} more", used - int64_t{kMost});
-    result.info = {{"scope", key.scope.text()},
-                   {"maintained", static_cast<double>(used)},
-                   {"max", static_cast<double>(settings_.max)}};
+    result.info = {
+        {"scope", key.scope.text()}, {"maintained", static_cast<double>(used)}, {"max", static_cast<double>(key.max)}};
   }
 
   // A group label that the node lacks, or that is empty, does not narrow the scope.
@@ -62,12 +71,9 @@ class MaxMaintenance final : public Check {
   Settings settings_;
 };
 
-}  // namespace
-
-std::unique_ptr<Check> make_max_maintenance(ConfigReader& config) {
+std::unique_ptr<Check> make(ConfigReader& config) {
   Settings settings;
-  settings.max = config.integer("max", Required::yes);
-  if (settings.max < 0) config.error("max", "must be positive");
+  settings.max = config.count_or_percentage("max", Required::yes);
   settings.profile = config.string("profile", Required::no);
   settings.group_by = config.strings("groupBy", Required::no);
   const std::string deprecated = config.string("groupLabel", Required::no);
@@ -76,6 +82,37 @@ std::unique_ptr<Check> make_max_maintenance(ConfigReader& config) {
   if (!deprecated.empty() && !known) settings.group_by.push_back(deprecated);
   settings.skip_after = config.duration("skipAfter", Required::no);
   return std::make_unique<MaxMaintenance>(std::move(settings));
+}
+
+}  // namespace
+
+Plugin<Check> max_maintenance_check() {
+  return {
+      make,
+      {"maxMaintenance",
+       "Passes while fewer nodes than a limit are in maintenance",
+       {
+           {.name = "max",
+            .type = KeyType::count_or_percentage,
+            .text = "How many nodes may be in maintenance at once; a percentage is of the nodes that are looked at, "
+                    "rounded down, but at least one",
+            .required = true},
+           {.name = "profile", .text = "Counts only nodes that have this profile"},
+           {.name = "groupBy",
+            .type = KeyType::texts,
+            .text = "Label keys: counts only nodes that have the same values as this one"},
+           {.name = "groupLabel", .text = "One more label key; older spelling of groupBy"},
+           {.name = "skipAfter",
+            .type = KeyType::duration,
+            .text = "Nodes that have been in maintenance for longer do not count any more",
+            .otherwise = "0"},
+       },
+       R"(- name: one_per_zone
+  type: maxMaintenance
+  config:
+    max: 1
+    groupBy: topology.kubernetes.io/zone
+)"}};
 }
 
 }  // namespace careen::profiles

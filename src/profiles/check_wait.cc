@@ -36,10 +36,22 @@ class WaitCheck final : public Check {
  private:
   io::Duration duration_;
 };
+
+std::unique_ptr<Check> make(ConfigReader& config) {
+  return std::make_unique<WaitCheck>(config.duration_string("duration", Required::yes));
+}
 }  // namespace
 
-std::unique_ptr<Check> make_wait(ConfigReader& config) {
-  return std::make_unique<WaitCheck>(config.duration_string("duration", Required::yes));
+Plugin<Check> wait_check() {
+  return {make,
+          {"wait",
+           "Passes once more than a duration has gone by since the profile's last change of state",
+           {{.name = "duration", .type = KeyType::duration_text, .text = "How long to wait", .required = true}},
+           R"(- name: settled
+  type: wait
+  config:
+    duration: 10m
+)"}};
 }
 
 }  // namespace careen::profiles

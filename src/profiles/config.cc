@@ -8,7 +8,9 @@
 #include <utility>
 
 #include "profiles/config_file.h"
+#include "profiles/file_doc.h"
 #include "profiles/suggest.h"
+#include "profiles/unknown_keys.h"
 #include "profiles/yaml_document.h"
 
 namespace careen::profiles {
@@ -70,11 +72,13 @@ class Loader {
                       : "the file must be a map with keys such as \"intervals\", \"instances\" and \"profiles\"");
       return std::move(config_);
     }
-    warn_misspelt(root, {"intervals", "instances", "profiles", "dashboard"});
     read_intervals(root);
     read_instances(object_at(root, "instances"));
     read_profiles(root);
     read_dashboard(root);
+    allow_variables_and_anchors(root);
+    explain_leftover(root, "keys", "it is left over from older versions");
+    warn_unknown_keys(file_, root, file_keys(), "");
     return std::move(config_);
   }
 
@@ -101,6 +105,45 @@ class Loader {
     if (config_.requeue.count() < 0) {
       reader.warn("requeue", "is negative: nodes are looked at on changes only");
     }
+    if (const Value* intervals = find_entry(&root, "intervals")) {
+      explain_leftover(*intervals, "notify", "each notification has a \"schedule\" of its own");
+    }
+  }
+
+  // Keys that many old files still have.
+  void explain_leftover(const Value& map, std::string_view key, std::string_view reason) {
+    const auto found = map.entries.find(key);
+    if (found == map.entries.end() || file_.is_explained(found->second.where)) return;
+    file_.warn(found->second.where, fmt::format("the key \"{}\" is not known and has no effect: {}", key, reason));
+    file_.mark_explained(found->second.where);
+  }
+
+  // Keys of the top level are variables to the texts of the file, and a place for anchors.
+  void allow_variables_and_anchors(const Value& root) {
+    std::map<const Value*, bool> used;  // by what has a meaning
+    for (const KeyDoc& key : file_keys()) mark_used(find_entry(&root, key.name), used);
+    for (const auto& [name, entry] : root.entries) {
+      if (find_key(file_keys(), name) != nullptr) continue;
+      if (file_.is_referenced(name) || shares(entry.value, used)) file_.mark_explained(entry.where);
+    }
+  }
+
+  static void mark_used(const Value* value, std::map<const Value*, bool>& used) {
+    if (value == nullptr || !used.emplace(value, true).second) return;
+    for (const Value* item : value->items) mark_used(item, used);
+    for (const auto& [key, entry] : value->entries) mark_used(entry.value, used);
+  }
+
+  // Whether the value or any in it is used. What was found is noted, so that no value is looked into twice.
+  static bool shares(const Value* value, std::map<const Value*, bool>& used) {
+    const auto known = used.find(value);
+    if (known != used.end()) return known->second;
+    const auto inner = [&](const Value* part) { return shares(part, used); };
+    const bool found = std::any_of(value->items.begin(), value->items.end(), inner) ||
+                       std::any_of(value->entries.begin(), value->entries.end(),
+                                   [&](const auto& entry) { return inner(entry.second.value); });
+    used.emplace(value, found);
+    return found;
   }
 
   void read_dashboard(const Value& root) {
@@ -110,7 +153,6 @@ class Loader {
 
   void read_instances(const Value* instances) {
     if (instances == nullptr) return;
-    warn_misspelt(*instances, {kCheck.key, kNotify.key, kTrigger.key});
     for_each_instance(*instances, kCheck, [&](const Instance& instance) {
       CheckInstance made{instance.name, make(instance, kCheck, registry_.checks)};
       keep(config_.checks, checks_, std::move(made), instance);
@@ -144,7 +186,6 @@ class Loader {
           name.from_variable ? fmt::format("{} instance", kind.word) : fmt::format("{} \"{}\"", kind.word, name.text);
       instance.type = text_at(entry, "type");
       warn_about_name(name, instance, kind);
-      warn_misspelt(*entry, {"name", "type", "config", "schedule"});
       read(instance);
     }
   }
@@ -159,17 +200,18 @@ class Loader {
     }
   }
 
-  template <class Plugin>
-  std::unique_ptr<Plugin> make(
-      const Instance& instance, const InstanceKind& kind,
-      const std::map<std::string, std::unique_ptr<Plugin> (*)(ConfigReader&), std::less<>>& types) {
-    const auto factory = types.find(instance.type.text);
-    if (factory == types.end()) {
+  template <class Plugged>
+  std::unique_ptr<Plugged> make(const Instance& instance, const InstanceKind& kind, const PluginTable<Plugged>& types) {
+    const auto plugin = types.find(instance.type.text);
+    if (plugin == types.end()) {
       report_type(instance, kind, keys_of(types));
       return nullptr;
     }
-    ConfigReader reader(file_, find_entry(instance.entry, "config"), instance.entry->where, instance.owner);
-    return factory->second(reader);
+    ConfigReader reader(file_, find_entry(instance.entry, "config"), instance.entry->where, instance.owner,
+                        &plugin->second.doc.keys);
+    auto made = plugin->second.make(reader);
+    reader.warn_unknown_keys();
+    return made;
   }
 
   void report_type(const Instance& instance, const InstanceKind& kind, std::vector<std::string_view> offered) {
@@ -203,10 +245,11 @@ class Loader {
   }
 
   // Before 2022 an instance was written `hasLabel: {name: …, config: …}`.
-  static std::string old_layout_hint(const Value& entry) {
+  std::string old_layout_hint(const Value& entry) {
     if (entry.entries.size() != 1) return {};
     const auto& [key, inner] = *entry.entries.begin();
     if (inner.value->kind != Kind::map) return {};
+    file_.mark_explained(inner.where);
     return fmt::format("; this is the layout used before 2022: write \"type: {}\" beside \"name\" and \"config\"", key);
   }
 
@@ -228,19 +271,23 @@ class Loader {
       return {};
     }
     if (!type) return {};
-    ConfigReader keys(file_, config, schedule->where, instance.owner + ": \"schedule.config\"");
-    return read_schedule(*type, keys);
+    ConfigReader keys(file_, config, schedule->where, instance.owner + ": \"schedule.config\"",
+                      &schedule_doc(*type).keys);
+    const Schedule read = read_schedule(*type, keys);
+    keys.warn_unknown_keys();
+    return read;
   }
 
   void report_schedule_type(const Instance& instance, const Value& schedule, const Text& type) {
-    constexpr std::array<std::string_view, 3> kTypes{"periodic", "scheduled", "oneshot"};
+    std::vector<std::string_view> types;
+    for (const PluginDoc& doc : schedule_docs()) types.push_back(doc.type);
     const Position where = position_of(type, schedule);
     if (type.unreadable) return;
     if (type.text.empty() || type.from_variable) {
       file_.error(where, fmt::format("{}: \"schedule.type\" must be periodic, scheduled or oneshot", instance.owner));
     } else {
       file_.error(where, fmt::format("{}: schedule type \"{}\" is not known{}", instance.owner, type.text,
-                                     did_you_mean(type.text, kTypes)));
+                                     did_you_mean(type.text, types)));
     }
   }
 
@@ -282,9 +329,6 @@ class Loader {
       file_.warn(name.value->where, fmt::format("the name of {} is no label value: no node can have it", owner));
     }
     Profile profile{name.text, {}};
-    std::vector<std::string_view> known{"name"};
-    for (State state : kStates) known.push_back(name_of(state));
-    warn_misspelt(entry, known);
     for (State state : kStates) {
       const Value* chains = object_at(entry, name_of(state));
       if (chains != nullptr) profile.states[index_of(state)] = read_state(*chains);
@@ -303,8 +347,8 @@ class Loader {
                  fmt::format("\"{}\" directly below a state is the layout used before 2022 and has no effect; "
                              "write it into an entry of \"transitions\"",
                              key));
+      file_.mark_explained(found->second.where);
     }
-    warn_misspelt(entry, {"enter", "notify", "transitions", "check", "trigger", "next"});
     StateChains chains;
     chains.notify = read_chain(entry, "notify", notifies_, kNotify);
     chains.enter = read_chain(entry, "enter", triggers_, kTrigger);
@@ -321,7 +365,6 @@ class Loader {
   }
 
   Transition read_transition(const Value& entry) {
-    warn_misspelt(entry, {"check", "next", "trigger"});
     Transition transition;
     transition.check = read_expression(entry);
     transition.next = read_next(entry);
@@ -429,17 +472,6 @@ class Loader {
     return kNone;
   }
 
-  // Keys that are not known are legal and common, but not when they look like one that is.
-  void warn_misspelt(const Value& map, const std::vector<std::string_view>& known) {
-    for (const auto& [key, entry] : map.entries) {
-      if (std::find(known.begin(), known.end(), key) != known.end()) continue;
-      const auto meant = closest(key, known);
-      if (!meant || map.entries.find(*meant) != map.entries.end()) continue;
-      file_.warn(entry.where,
-                 fmt::format("the key \"{}\" is not known and has no effect; did you mean \"{}\"?", key, *meant));
-    }
-  }
-
   ConfigFile& file_;
   const PluginRegistry& registry_;
   Config config_;
@@ -455,20 +487,43 @@ const Profile* Config::find_profile(std::string_view name) const {
   return found == profiles.end() ? nullptr : &found->second;
 }
 
-tl::expected<Config, std::vector<ConfigError>> load_config(std::string_view text, std::string_view filename,
-                                                           const PluginRegistry& registry,
-                                                           const Environment& environment) {
+std::string Config::redact(std::string text) const {
+  // Longest first: one secret may contain another.
+  std::vector<std::string_view> by_length(secrets.begin(), secrets.end());
+  std::sort(by_length.begin(), by_length.end(),
+            [](std::string_view a, std::string_view b) { return a.size() > b.size(); });
+  for (std::string_view secret : by_length) {
+    for (std::size_t at = text.find(secret); at != std::string::npos; at = text.find(secret, at + 3)) {
+      text.replace(at, secret.size(), "***");
+    }
+  }
+  return text;
+}
+
+ConfigReport examine_config(std::string_view text, std::string_view filename, const PluginRegistry& registry,
+                            const Environment& environment) {
   const auto document = Document::parse(std::string{text});
   if (!document) {
     const Remark& problem = document.error();
-    return tl::make_unexpected(
-        std::vector{ConfigError{std::string{filename}, problem.where.line, problem.where.column, problem.message}});
+    return {std::nullopt, {{std::string{filename}, problem.where.line, problem.where.column, problem.message}}, {}};
   }
   ConfigFile file(filename, *document, environment);
   Config config = Loader(file, registry).load();
-  if (file.error_count() > 0) return tl::make_unexpected(file.errors());
-  config.warnings = file.warnings();
-  return config;
+  ConfigReport report{std::nullopt, file.errors(), file.warnings()};
+  if (!report.errors.empty()) return report;
+  config.warnings = report.warnings;
+  config.secrets = file.secrets();
+  config.needs = needs_of(config);
+  report.config = std::move(config);
+  return report;
+}
+
+tl::expected<Config, std::vector<ConfigError>> load_config(std::string_view text, std::string_view filename,
+                                                           const PluginRegistry& registry,
+                                                           const Environment& environment) {
+  ConfigReport report = examine_config(text, filename, registry, environment);
+  if (!report.config) return tl::make_unexpected(std::move(report.errors));
+  return std::move(*report.config);
 }
 
 }  // namespace careen::profiles

@@ -6,6 +6,7 @@
 #include <array>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <tl/expected.hpp>
@@ -15,6 +16,7 @@
 #include "profiles/config_error.h"
 #include "profiles/expression.h"
 #include "profiles/interpolate.h"
+#include "profiles/needs.h"
 #include "profiles/plugin.h"
 #include "profiles/schedule.h"
 #include "profiles/state.h"
@@ -63,13 +65,29 @@ struct Config {
   std::vector<TriggerInstance> triggers;
   std::map<std::string, Profile, std::less<>> profiles;  // `default` is always there
   std::vector<std::string> dashboard_label_filter;
+  Needs needs;
   // Accepted, but likely not what was meant; in order of the file.
   std::vector<ConfigError> warnings;
+  // Values of secret keys and of variables, which no text for people may contain.
+  std::vector<std::string> secrets;
 
   const Profile* find_profile(std::string_view name) const;
+  // The text with *** in place of every secret: for messages that come from outside.
+  std::string redact(std::string text) const;
 };
 
-// Reads the text of a configuration file. `filename` only appears in messages. Errors come in order of the file.
+// All there is to say about the text of a configuration file, in order of the file.
+struct ConfigReport {
+  std::optional<Config> config;  // absent when there are errors
+  std::vector<ConfigError> errors;
+  std::vector<ConfigError> warnings;
+};
+
+// Reads the text of a configuration file. `filename` only appears in messages.
+ConfigReport examine_config(std::string_view text, std::string_view filename, const PluginRegistry& registry,
+                            const Environment& environment);
+
+// The same for those who need it only if it is valid: the configuration with its warnings, or else the errors.
 tl::expected<Config, std::vector<ConfigError>> load_config(std::string_view text, std::string_view filename,
                                                            const PluginRegistry& registry,
                                                            const Environment& environment);

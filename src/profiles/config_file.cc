@@ -11,22 +11,39 @@ namespace {
 constexpr std::size_t kMostErrors = 100;
 constexpr std::size_t kMostWarnings = 100;
 constexpr std::size_t kMostLookups = 1000;
+constexpr std::size_t kShortestSecret = 4;
+
+// The names that stand literally behind "${" in the text.
+void collect_names(std::string_view text, std::set<std::string, std::less<>>& names) {
+  for (std::size_t at = text.find("${"); at != std::string_view::npos; at = text.find("${", at + 2)) {
+    const std::size_t end = text.find_first_of(":}$", at + 2);
+    if (end != std::string_view::npos) names.emplace(text.substr(at + 2, end - at - 2));
+  }
+}
 
 }  // namespace
 
 ConfigFile::ConfigFile(std::string_view name, const Document& document, const Environment& environment)
     : name_(name), document_(document), environment_(environment) {
   for (const Remark& remark : document.warnings()) warn(remark.where, remark.message);
-  check_braces();
+  check_references();
 }
 
 // Braces are checked in every text, also where no key is ever read.
-void ConfigFile::check_braces() {
+void ConfigFile::check_references() {
   for (const Value& value : document_.values()) {
     if (value.kind != Value::Kind::string || value.text.find("${") == std::string::npos) continue;
     const auto parsed = Interpolation::parse(value.text);
     if (!parsed) error(position_within(value, parsed.error().offset), parsed.error().message);
+    collect_names(value.text, referenced_);
   }
+}
+
+void ConfigFile::add_secret(std::string_view value) {
+  if (value.size() < kShortestSecret) return;
+  Value plain;
+  set_plain(plain, value);
+  if (plain.kind == Value::Kind::string) secrets_.emplace(value);
 }
 
 void ConfigFile::error(Position where, std::string message) {
@@ -75,12 +92,13 @@ std::optional<ConfigFile::Text> ConfigFile::text(const Value& scalar) {
 
 std::optional<ConfigFile::Text> ConfigFile::resolve(const Value& scalar, const Interpolation& interpolation) {
   lookups_ = 0;
+  looked_up_.clear();
   auto resolved = interpolation.resolve([this](std::string_view name) { return variable(name); });
   if (!resolved) {
     error(position_within(scalar, resolved.error().offset), resolved.error().message);
     return std::nullopt;
   }
-  return Text{std::move(*resolved), interpolation.has_references()};
+  return Text{std::move(*resolved), interpolation.has_references(), std::move(looked_up_)};
 }
 
 std::optional<ConfigFile::Typed> ConfigFile::typed(const Value& scalar) {
@@ -99,6 +117,7 @@ std::optional<ConfigFile::Typed> ConfigFile::typed(const Value& scalar) {
   if (resolved->from_variable) {
     result.value = reparse_interpolated(resolved->text, result.storage);
     result.from_variable = true;
+    result.variables = resolved->variables;
   } else {
     result.value = scalar;
     result.value.text = resolved->text;
@@ -112,7 +131,9 @@ ConfigFile::Variable ConfigFile::variable(std::string_view name) {
   if (++lookups_ > kMostLookups) return tl::make_unexpected(std::string{"is one of too many in this text"});
   const Value* value = find_entry(&root(), name);
   if (value != nullptr && value->kind != Value::Kind::null) return variable_of_file(*value, name);
-  return environment_ ? environment_(name) : std::nullopt;
+  auto found = environment_ ? environment_(name) : std::nullopt;
+  if (found) looked_up_.push_back(*found);
+  return found;
 }
 
 ConfigFile::Variable ConfigFile::variable_of_file(const Value& value, std::string_view name) {

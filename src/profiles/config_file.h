@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -19,6 +20,12 @@
 
 namespace careen::profiles {
 
+// How a key was read, for tests that hold plugins to what they say about themselves.
+struct KeyUse {
+  bool missed = false;    // it was required and absent
+  std::string otherwise;  // what the reader takes when the key is absent, as one would write it
+};
+
 class ConfigFile {
  public:
   // The document and the environment must outlive the file.
@@ -34,9 +41,26 @@ class ConfigFile {
   std::vector<ConfigError> errors() const;
   std::vector<ConfigError> warnings() const;
 
+  // The error or warning about the key at this place was given: that it is not known need not be said as well.
+  void mark_explained(Position key) { explained_.insert(key); }
+  bool is_explained(Position key) const { return explained_.contains(key); }
+  // Whether any text of the file refers to the variable of that name.
+  bool is_referenced(std::string_view name) const { return referenced_.contains(name); }
+
+  // By the key's path in the object that a factory read: secret.name, windows[].start.
+  KeyUse& use_of(const std::string& path) { return uses_[path]; }
+  const std::map<std::string, KeyUse, std::less<>>& uses() const { return uses_; }
+
+  // What must be kept out of every text for people. Short ones, numbers and booleans are not kept: they would be found
+  // everywhere.
+  void add_secret(std::string_view value);
+  std::vector<std::string> secrets() const { return {secrets_.begin(), secrets_.end()}; }
+
   struct Text {
     std::string text;
     bool from_variable = false;  // never show it
+    // What the environment's variables in it contained.
+    std::vector<std::string> variables = {};
   };
   // The text of a scalar with its references resolved; nullopt: they could not be, which was recorded.
   std::optional<Text> text(const Value& scalar);
@@ -44,6 +68,7 @@ class ConfigFile {
   struct Typed {
     Value value;  // a scalar, or a list when a reference yields one
     bool from_variable = false;
+    std::vector<std::string> variables = {};
     std::vector<std::unique_ptr<Value>> storage;
   };
   // The same for a target other than a string: what came out of references is read as a value.
@@ -56,7 +81,7 @@ class ConfigFile {
   using Remarks = std::vector<Remark>;
   using Variable = tl::expected<std::optional<std::string>, std::string>;
 
-  void check_braces();
+  void check_references();
   std::optional<Text> resolve(const Value& scalar, const Interpolation& interpolation);
   Variable variable(std::string_view name);
   Variable variable_of_file(const Value& value, std::string_view name);
@@ -70,6 +95,11 @@ class ConfigFile {
   std::set<std::tuple<Position, std::string>> seen_;
   std::set<std::string, std::less<>> resolving_;  // variables being resolved, to find circles
   std::size_t lookups_ = 0;                       // of the text being resolved
+  std::vector<std::string> looked_up_;            // in the environment, for that text
+  std::set<Position> explained_;
+  std::set<std::string, std::less<>> referenced_;
+  std::set<std::string, std::less<>> secrets_;
+  std::map<std::string, KeyUse, std::less<>> uses_;
 };
 
 }  // namespace careen::profiles

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "profiles/config_file.h"
+#include "profiles/plugin_doc.h"
 
 namespace careen::profiles {
 namespace {
@@ -12,12 +13,13 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
+using testing::Pair;
 
 std::optional<std::string> environment(std::string_view name) {
   static const std::map<std::string, std::string, std::less<>> kVariables{
-      {"NUMBER", "0123"}, {"FLOAT", "1.5"},     {"FLAG", "on"},        {"SECRET", "hunter2"}, {"WAIT", "90"},
-      {"LIST", "a, b"},   {"PADDED", "  x, y"}, {"QUOTED", "\"q\""},   {"COMMA", "one, two"}, {"NOTHING", ""},
-      {"YES", "yes"},     {"NULLISH", "null"},  {"BRACKETS", "[p,q]"}, {"TRUE", "true"}};
+      {"NUMBER", "0123"}, {"FLOAT", "1.5"},     {"FLAG", "on"},      {"SECRET", "hunter2"}, {"WAIT", "90"},
+      {"LIST", "a, b"},   {"PADDED", "  x, y"}, {"QUOTED", "\"q\""}, {"COMMA", "one, two"}, {"NOTHING", ""},
+      {"YES", "yes"},     {"SHARE", "25%"},     {"NULLISH", "null"}, {"BRACKETS", "[p,q]"}, {"TRUE", "true"}};
   const auto found = kVariables.find(name);
   return found == kVariables.end() ? std::nullopt : std::optional{found->second};
 }
@@ -25,14 +27,16 @@ std::optional<std::string> environment(std::string_view name) {
 // A file whose top level is the object that is read.
 class Keys {
  public:
-  explicit Keys(std::string text)
+  explicit Keys(std::string text, std::vector<KeyDoc> docs = {})
       : document_(*Document::parse(std::move(text))),
         environment_(environment),
         file_("f.yaml", document_, environment_),
-        reader(file_, &document_.root(), {1, 1}, "check \"x\"") {}
+        docs_(std::move(docs)),
+        reader(file_, &document_.root(), {1, 1}, "check \"x\"", &docs_) {}
 
   std::vector<std::string> errors() const { return texts(file_.errors()); }
   std::vector<std::string> warnings() const { return texts(file_.warnings()); }
+  std::vector<std::string> secrets() const { return file_.secrets(); }
 
  private:
   static std::vector<std::string> texts(const std::vector<ConfigError>& errors) {
@@ -43,6 +47,7 @@ class Keys {
   Document document_;
   Environment environment_;
   ConfigFile file_;
+  std::vector<KeyDoc> docs_;
 
  public:
   ConfigReader reader;
@@ -247,6 +252,122 @@ TEST(ConfigReaderTest, NestedObjects) {
   EXPECT_FALSE(keys.reader.ok());
   keys.reader.object("secret").string("namespace", Required::yes);
   EXPECT_THAT(keys.errors()[0], HasSubstr("f.yaml:2:3: check \"x\": \"secret\": \"namespace\" is required"));
+}
+
+TEST(ConfigReaderTest, CountsAndPercentages) {
+  Keys keys(
+      "a: 3\nb: 10%\nc: '7'\nd: 100%\nzero: 0\ne: ${SHARE}\nf: 0%\ng: 101%\nh: -1\ni: 5 %\nj: 1.5%\nk: ${SECRET}\n");
+  const auto read = [&](std::string_view key, Required required = Required::no) {
+    const CountOrPercentage value = keys.reader.count_or_percentage(key, required, {2, 0});
+    return std::pair(value.count, value.percent);
+  };
+  EXPECT_THAT(read("a"), Pair(3, 0));
+  EXPECT_THAT(read("b"), Pair(0, 10));
+  EXPECT_THAT(read("c"), Pair(7, 0));
+  EXPECT_THAT(read("d"), Pair(0, 100));
+  EXPECT_THAT(read("e"), Pair(0, 25));
+  EXPECT_THAT(read("zero"), Pair(0, 0));
+  EXPECT_THAT(read("absent"), Pair(2, 0));
+  EXPECT_THAT(keys.errors(), IsEmpty());
+  for (const char* key : {"f", "g", "h", "i", "j", "k"}) EXPECT_THAT(read(key), Pair(2, 0)) << key;
+  read("zero", Required::yes);
+  read("absent", Required::yes);
+  EXPECT_THAT(
+      keys.errors(),
+      ElementsAre(HasSubstr("\"absent\" is required"), HasSubstr("5:7: check \"x\": \"zero\" must not be 0"),
+                  HasSubstr("f.yaml:7:4: check \"x\": \"f\" must be a count such as 3 or a percentage from 1% to "
+                            "100%, not \"0%\""),
+                  HasSubstr("not \"101%\""), HasSubstr("not -1"), HasSubstr("not \"5 %\""), HasSubstr("not \"1.5%\""),
+                  HasSubstr("what its reference resolves to is none")));
+}
+
+TEST(ConfigReaderTest, ListsOfObjects) {
+  Keys keys("list: [{name: a}, null, {nmae: c}]\nmap: {}\nbad: [{name: a}, 5]\n",
+            {{.name = "list", .type = KeyType::objects, .keys = {{.name = "name"}}},
+             {.name = "map", .type = KeyType::objects},
+             {.name = "bad", .type = KeyType::objects, .keys = {{.name = "name"}}}});
+  std::vector<ConfigReader> list = keys.reader.objects("list");
+  ASSERT_EQ(list.size(), 3U);
+  EXPECT_EQ(list[0].string("name", Required::yes), "a");
+  EXPECT_EQ(list[1].string("name", Required::no), "");
+  EXPECT_THAT(keys.errors(), IsEmpty());
+  EXPECT_TRUE(keys.reader.objects("absent").empty());
+  EXPECT_TRUE(keys.reader.objects("map").empty());
+  list[2].string("name", Required::yes);
+  EXPECT_EQ(keys.reader.objects("bad").size(), 2U);
+  EXPECT_THAT(keys.errors(),
+              ElementsAre(HasSubstr("f.yaml:1:25: check \"x\": \"list[2]\": \"name\" is required; the key \"nmae\""),
+                          "f.yaml:2:6: check \"x\": \"map\" must be a list of maps, not a map",
+                          HasSubstr("f.yaml:3:18: check \"x\": \"bad[1]\" must be a map")));
+}
+
+TEST(ConfigReaderTest, EntriesKeepTheTypesOfTheFile) {
+  Keys keys("a: true\nb: 5\nc: 1.5\nd: '5'\ne: null\nf: ${FLAG}\ng: ${NUMBER}\nh: ${SECRET}\n",
+            {{.name = "<field>", .type = KeyType::any}});
+  using Scalar = ConfigReader::Scalar;
+  EXPECT_THAT(keys.reader.entries(),
+              ElementsAre(Pair("a", Scalar(true)), Pair("b", Scalar(std::int64_t{5})), Pair("c", Scalar(1.5)),
+                          Pair("d", Scalar("5")), Pair("f", Scalar(true)), Pair("g", Scalar(std::int64_t{83})),
+                          Pair("h", Scalar("hunter2"))));
+  EXPECT_THAT(keys.secrets(), ElementsAre("hunter2"));
+  keys.reader.warn_unknown_keys();
+  EXPECT_THAT(keys.warnings(), IsEmpty());
+  Keys nested("a: {}\nb: ${LIST}\n");
+  EXPECT_THAT(nested.reader.entries(), IsEmpty());
+  EXPECT_EQ(nested.errors().size(), 2U);
+}
+
+TEST(ConfigReaderTest, WhatMayBeShown) {
+  Keys keys(
+      "plain: text\nnumber: 010\nvariable: ${SECRET}\nmixed: a ${FLAG}\ndollar: a$$b\ntoken: abcdef\n"
+      "list: [a, b]\nvariables: [a, '${FLAG}']\nmap: {}\n",
+      {{.name = "token", .secret = true}});
+  EXPECT_EQ(keys.reader.shown("plain"), "text");
+  EXPECT_EQ(keys.reader.shown("number"), "8");
+  EXPECT_EQ(keys.reader.shown("variable"), "***");
+  EXPECT_EQ(keys.reader.shown("mixed"), "***");
+  EXPECT_EQ(keys.reader.shown("dollar"), "a$b");
+  EXPECT_EQ(keys.reader.shown("token"), "***");
+  EXPECT_EQ(keys.reader.shown("list"), "a, b");
+  EXPECT_EQ(keys.reader.shown("variables"), "***");
+  EXPECT_EQ(keys.reader.shown("map"), "***");
+  EXPECT_EQ(keys.reader.shown("absent"), "");
+}
+
+TEST(ConfigReaderTest, SecretKeysStayOutOfMessages) {
+  Keys keys("token: hunter3\n", {{.name = "token", .secret = true}});
+  keys.reader.integer("token", Required::yes);
+  keys.reader.duration_string("token", Required::yes);
+  EXPECT_THAT(keys.errors(), ElementsAre("f.yaml:1:8: check \"x\": \"token\" must be a duration such as 90s or 1h30m",
+                                         "f.yaml:1:8: check \"x\": \"token\" must be an integer"));
+}
+
+// A plugin quotes what it cannot use, or a part of it.
+TEST(ConfigReaderTest, MessagesOfPluginsAreRedacted) {
+  Keys keys("a: ${SECRET}\nb: [x, 'a ${FLAG}']\nc: plain\nd: abc\n", {{.name = "d", .secret = true}});
+  keys.reader.error("a", "must be a \"day\", not \"hunter2\" or \"hunt\"; (hunter2)");
+  keys.reader.error("b", "is no \"on\"");
+  keys.reader.error("c", "is no \"plain\"");
+  keys.reader.warn("d", "is no \"abc\" but \"");
+  EXPECT_THAT(keys.errors(), ElementsAre(HasSubstr("\"a\" must be a \"day\", not \"***\" or \"***\"; (***)"),
+                                         HasSubstr("\"b\" is no \"***\""), HasSubstr("\"c\" is no \"plain\"")));
+  EXPECT_THAT(keys.warnings(), ElementsAre(HasSubstr("\"d\" is no \"***\" but \"")));
+}
+
+TEST(ConfigReaderTest, ErrorsInsideATextHaveTheirPlace) {
+  Keys keys("plain: one two\nblock: |\n  first\n  second {{ line\n  third\nvariable: a ${FLAG} b\ndollar: a$$b c\n");
+  keys.reader.error_within("plain", 4, "by offset");
+  keys.reader.error_within("block", Position{2, 8}, "by line and column");
+  keys.reader.error_within("block", Position{9, 1}, "below the last line");
+  keys.reader.error_within("variable", 6, "in a value that is not in the file");
+  keys.reader.error_within("dollar", 4, "behind something replaced");
+  keys.reader.error_within("absent", 4, "nowhere");
+  EXPECT_THAT(keys.errors(), ElementsAre(HasSubstr("f.yaml:1:1: check \"x\": \"absent\": nowhere"),
+                                         "f.yaml:1:12: check \"x\": \"plain\": by offset",
+                                         "f.yaml:4:10: check \"x\": \"block\": by line and column",
+                                         HasSubstr("f.yaml:6:1: check \"x\": \"block\": below the last line"),
+                                         "f.yaml:6:11: check \"x\": \"variable\": in a value that is not in the file",
+                                         "f.yaml:7:9: check \"x\": \"dollar\": behind something replaced"));
 }
 
 }  // namespace

@@ -41,33 +41,60 @@ class FakeTrigger final : public Trigger {
 class FakeNotify final : public Notify {
  public:
   std::string_view type() const override { return "log"; }
+  io::Result<notify::Message> render(const templates::TemplateData&) const override { return notify::Message{}; }
+  const templates::NodeFields& fields() const override { return fields_; }
+  std::shared_ptr<const notify::Sender> sender() const override { return nullptr; }
+
+ private:
+  templates::NodeFields fields_;
 };
 
 PluginRegistry registry() {
   PluginRegistry result;
-  result.checks["hasLabel"] = [](ConfigReader& reader) -> std::unique_ptr<Check> {
-    std::string key = reader.string("key", Required::yes);
-    return std::make_unique<FakeCheck>("hasLabel", key + "=" + reader.string("value", Required::no));
-  };
+  result.checks["hasLabel"] = {[](ConfigReader& reader) -> std::unique_ptr<Check> {
+                                 std::string key = reader.string("key", Required::yes);
+                                 return std::make_unique<FakeCheck>("hasLabel",
+                                                                    key + "=" + reader.string("value", Required::no));
+                               },
+                               {"hasLabel", "", {{.name = "key", .required = true}, {.name = "value"}}, ""}};
   result.checks["hasAnnotation"] = result.checks["hasLabel"];
-  result.checks["maxMaintenance"] = [](ConfigReader& reader) -> std::unique_ptr<Check> {
-    return std::make_unique<FakeCheck>("maxMaintenance", fmt::format("{}", reader.integer("max", Required::yes)));
-  };
-  result.triggers["alterLabel"] = [](ConfigReader& reader) -> std::unique_ptr<Trigger> {
-    std::string key = reader.string("key", Required::yes);
-    return std::make_unique<FakeTrigger>(reader.boolean("remove") ? "-" + key : key);
-  };
+  result.checks["maxMaintenance"] = {
+      [](ConfigReader& reader) -> std::unique_ptr<Check> {
+        return std::make_unique<FakeCheck>("maxMaintenance", fmt::format("{}", reader.integer("max", Required::yes)));
+      },
+      {"maxMaintenance", "", {{.name = "max", .type = KeyType::integer, .required = true}}, ""}};
+  result.triggers["alterLabel"] = {
+      [](ConfigReader& reader) -> std::unique_ptr<Trigger> {
+        std::string key = reader.string("key", Required::yes);
+        return std::make_unique<FakeTrigger>(reader.boolean("remove") ? "-" + key : key);
+      },
+      {"alterLabel",
+       "",
+       {{.name = "key", .required = true}, {.name = "value"}, {.name = "remove", .type = KeyType::boolean}},
+       ""}};
   result.triggers["alterAnnotation"] = result.triggers["alterLabel"];
-  result.notifies["log"] = [](ConfigReader& reader) -> std::unique_ptr<Notify> {
-    reader.string("message", Required::yes);
-    return std::make_unique<FakeNotify>();
-  };
+  result.notifies["log"] = {[](ConfigReader& reader) -> std::unique_ptr<Notify> {
+                              reader.string("message", Required::yes);
+                              reader.string("token", Required::no);
+                              reader.object("to").string("host", Required::no);
+                              for (ConfigReader& copy : reader.objects("copies")) copy.string("host", Required::no);
+                              return std::make_unique<FakeNotify>();
+                            },
+                            {"log",
+                             "",
+                             {{.name = "message", .required = true},
+                              {.name = "token", .secret = true},
+                              {.name = "to", .type = KeyType::object, .keys = {{.name = "host"}}},
+                              {.name = "copies", .type = KeyType::objects, .keys = {{.name = "host"}}}},
+                             ""}};
+  result.known_but_unavailable = {"stagger", "clusterSemver", "slack", "eviction"};
   return result;
 }
 
 std::optional<std::string> environment(std::string_view name) {
   if (name == "SECRET") return "hunter2";
   if (name == "TRUE") return "true";
+  if (name == "TOKEN") return "t0ken";
   if (name == "CHAIN") return "one && two";
   return std::nullopt;
 }
@@ -190,7 +217,9 @@ TEST(ConfigTest, LoadsAWholeFile) {
   ASSERT_EQ(config.triggers.size(), 3U);
   EXPECT_EQ(dynamic_cast<const FakeTrigger&>(*config.triggers[2].trigger).seen, "-updates.example.net/go");
   EXPECT_THAT(config.dashboard_label_filter, ElementsAre("topology.kubernetes.io/zone", "kubernetes.io/os"));
-  EXPECT_THAT(texts(config.warnings), IsEmpty());
+  EXPECT_THAT(texts(config.warnings),
+              ElementsAre("maintenance.yaml:3:3: the key \"notify\" is not known and has no effect: each notification "
+                          "has a \"schedule\" of its own"));
 
   ASSERT_EQ(config.profiles.size(), 2U);
   const Profile* profile = config.find_profile("os-update");
@@ -514,19 +543,103 @@ profiles:
                           HasSubstr("15:5: \"trigger\" directly below a state")));
 }
 
-TEST(ConfigTest, MisspeltKeysAreWarnedAbout) {
+TEST(ConfigTest, KeysThatAreNotKnownAreWarnedAboutOnEveryLevel) {
   EXPECT_THAT(
-      warnings_of(R"(intervals: {requeue: 1s, notify: 5h}
+      warnings_of(R"(intervals: {requeue: 1s, notify: 5h, requeues: 2s}
 keys: {approval: x}
 profile: []
+instances:
+  checks: []
+  check:
+  - {name: a, type: hasLabel, config: {key: k, vlaue: v}, schedule: {}}
+  notify:
+  - name: b
+    type: log
+    config: {message: m, extra: 1, to: {hots: x}, copies: [{host: x}, {hoste: y, to: z}]}
+    schedule: {type: periodic, config: {intervall: 1h, delay: 1m}, when: now}
 profiles:
 - name: p
   in_maintenance: {}
-  operational: {transition: []}
+  operational: {transition: [], transitions: [{check: a, next: in-maintenance, triggers: t}]}
+dashboard: {labelFilter: [a], labelfilter: [b]}
 )"),
-      ElementsAre("maintenance.yaml:6:3: the key \"in_maintenance\" is not known and has no effect; did you mean "
-                  "\"in-maintenance\"?",
-                  HasSubstr("7:17: the key \"transition\" is not known")));
+      ElementsAre(
+          HasSubstr("1:26: the key \"notify\" is not known and has no effect: each notification has a \"schedule\""),
+          "maintenance.yaml:1:38: the key \"requeues\" is not known and has no effect",
+          "maintenance.yaml:2:1: the key \"keys\" is not known and has no effect: it is left over from older versions",
+          "maintenance.yaml:3:1: the key \"profile\" is not known and has no effect",
+          "maintenance.yaml:5:3: the key \"checks\" is not known and has no effect",
+          "maintenance.yaml:7:48: check \"a\": the key \"vlaue\" is not known and has no effect; did you mean "
+          "\"value\"?",
+          "maintenance.yaml:7:59: the key \"schedule\" is not known and has no effect",
+          "maintenance.yaml:11:26: notification \"b\": the key \"extra\" is not known and has no effect",
+          "maintenance.yaml:11:41: notification \"b\": \"to\": the key \"hots\" is not known and has no effect; did "
+          "you mean \"host\"?",
+          "maintenance.yaml:11:72: notification \"b\": \"copies\": the key \"hoste\" is not known and has no effect; "
+          "did you mean \"host\"?",
+          "maintenance.yaml:11:82: notification \"b\": \"copies\": the key \"to\" is not known and has no effect",
+          "maintenance.yaml:12:41: notification \"b\": \"schedule.config\": the key \"intervall\" is not known and has "
+          "no effect; did you mean \"interval\"?",
+          "maintenance.yaml:12:56: notification \"b\": \"schedule.config\": the key \"delay\" is not known and has no "
+          "effect",
+          "maintenance.yaml:12:68: the key \"when\" is not known and has no effect",
+          "maintenance.yaml:15:3: the key \"in_maintenance\" is not known and has no effect; did you mean "
+          "\"in-maintenance\"?",
+          "maintenance.yaml:16:17: the key \"transition\" is not known and has no effect",
+          "maintenance.yaml:16:80: the key \"triggers\" is not known and has no effect; did you mean \"trigger\"?",
+          "maintenance.yaml:17:31: the key \"labelfilter\" is not known and has no effect"));
+}
+
+// Keys of the top level that texts refer to, or that hold what an anchor shares, have an effect.
+TEST(ConfigTest, VariablesAndAnchorsAtTheTopLevelAreNoUnknownKeys) {
+  EXPECT_THAT(warnings_of(R"(intervals: {requeue: "${every:5s}"}
+every: 90s
+unused: 5s
+common: &common {type: hasLabel, config: {key: shared}}
+texts: {inner: [&text hasLabel]}
+idle: &idle {type: hasLabel}
+instances:
+  check:
+  - {<<: *common, name: a}
+  - {type: *text, name: b, config: {key: k}}
+)"),
+              ElementsAre(HasSubstr("3:1: the key \"unused\" is not known"), HasSubstr("6:1: the key \"idle\"")));
+}
+
+// The error says it already.
+TEST(ConfigTest, AKeyThatAnErrorNamesIsNotWarnedAboutAsWell) {
+  const ConfigReport report = examine_config(R"(intervals: {requeu: 1s}
+instances:
+  check:
+  - {name: a, type: hasLabel, config: {kye: k, nothing: x}}
+  - hasLabel: {name: g, config: {}}
+)",
+                                             "maintenance.yaml", registry(), environment);
+  EXPECT_FALSE(report.config);
+  EXPECT_THAT(texts(report.errors),
+              ElementsAre(HasSubstr("did you mean \"requeue\""), HasSubstr("did you mean \"key\""),
+                          HasSubstr("the layout used before 2022")));
+  EXPECT_THAT(texts(report.warnings), ElementsAre(HasSubstr("4:48: check \"a\": the key \"nothing\" is not known"),
+                                                  HasSubstr("5:5: this check instance has no name")));
+}
+
+TEST(ConfigTest, SecretsAreCollected) {
+  const Config config = loaded(R"(intervals: {requeue: 1s}
+here: inner text
+instances:
+  check:
+  - {name: a, type: hasLabel, config: {key: "${SECRET}", value: "${TRUE}"}}
+  - {name: b, type: hasLabel, config: {key: "x-${SECRET}-${here}", value: plain}}
+  notify:
+  - name: c
+    type: log
+    config: {message: "${NONE:abc}", token: literal}
+    schedule: {type: periodic, config: {}}
+  - {name: d, type: log, config: {message: m, token: 123456}, schedule: {type: periodic, config: {}}}
+)");
+  EXPECT_THAT(config.secrets, ElementsAre("hunter2", "literal", "x-hunter2-inner text"));
+  EXPECT_EQ(config.redact("GET /x-hunter2-inner text?a=literal,hunter2hunter2 plain"), "GET /***?a=***,****** plain");
+  EXPECT_EQ(Config{}.redact("as it is"), "as it is");
 }
 
 TEST(ConfigTest, Schedules) {

@@ -3,9 +3,10 @@
 #include <algorithm>
 
 #include "kube/decode.h"
-#include "kube/json.h"
+#include "profiles/controller_meters.h"
 #include "profiles/data.h"
 #include "profiles/names.h"
+#include "profiles/observation_topic.h"
 
 namespace careen::profiles {
 
@@ -34,54 +35,35 @@ bool only_touched(const kube::Node& before, const kube::Node& after) {
 }
 }  // namespace
 
-struct Controller::Meters {
-  explicit Meters(io::Metrics& m)
-      : metrics(m),
-        reconcile_time(m.histogram("controller_runtime_reconcile_time_seconds", "Time of one decision.",
-                                   {0.00001, 0.0001, 0.001, 0.01, 0.1, 1}, {{"controller", "node"}})),
-        queue_depth(m.gauge("workqueue_depth", "Keys that are due.", {{"name", "node"}})),
-        queue_wait(m.histogram("workqueue_queue_duration_seconds", "How long keys were due before their turn.",
-                               {0.0001, 0.001, 0.01, 0.1, 1, 10, 60}, {{"name", "node"}})),
-        late(m.counter("careen_sweep_late_total", "Decisions that only the slow sweep found; it should stay zero.")) {
-    for (const char* result : {"success", "error"}) reconciles(result);
-    errors();
-  }
-  io::Counter& reconciles(const std::string& result) {
-    return metrics.counter("controller_runtime_reconcile_total", "Decisions by result.",
-                           {{"controller", "node"}, {"result", result}});
-  }
-  io::Counter& errors() {
-    return metrics.counter("controller_runtime_reconcile_errors_total", "Decisions with a failing plugin.",
-                           {{"controller", "node"}});
-  }
-  io::Counter& failures(const std::string& profile) {
-    return metrics.counter("maintenance_controller_transition_failure_count",
-                           "Failures while a profile was being processed.", {{"profile", profile}});
-  }
-  io::Counter& transitions(const Moved& moved) {
-    return metrics.counter("careen_transitions_total", "State changes that were written.",
-                           {{"profile", moved.profile}, {"to", std::string(name_of(moved.to))}});
-  }
-  io::Counter& writes(const std::string& outcome) {
-    return metrics.counter("careen_node_writes_total", "Node writes by outcome.", {{"outcome", outcome}});
-  }
-  io::Metrics& metrics;
-  io::Histogram& reconcile_time;
-  io::Gauge& queue_depth;
-  io::Histogram& queue_wait;
-  io::Counter& late;
-};
-
 Controller::Controller(ControllerParts parts, ControllerOptions options)
     : p_(std::move(parts)),
       options_(options),
       occupancy_(p_.nodes, p_.ledger),
+      fleet_(p_.nodes, p_.pods, topics_),
+      observations_(p_.loop, p_.outside.http, p_.metrics, {},
+                    [this](const observe::Source& source) { observation_changed(source); }),
+      lease_facts_(p_.leases, topics_),
+      hypervisor_facts_(p_.hypervisors),
+      facts_{occupancy_, fleet_, lease_facts_, hypervisor_facts_, observations_, topics_},
+      taker_(p_.client, p_.leases, p_.atoms, p_.log),
       queue_(p_.loop),
       slots_(p_.loop, options.writes_in_flight),
+      sends_(p_.loop, options.writes_in_flight),
+      courier_(p_.outside, p_.metrics, p_.random,
+               {.on_sent = [this](const std::string& id) { message_sent(id); },
+                .on_failed = [this](const std::string& id,
+                                    const notify::Courier::Failure& failure) { message_failed(id, failure); }}),
       configured_(p_.loop),
       meters_(std::make_unique<Meters>(p_.metrics)),
       acting_(p_.loop) {
   p_.nodes.subscribe([this](const kube::Node* before, const kube::Node* after) { node_changed(before, after); });
+  p_.pods.subscribe_nodes([this](std::string_view node) { pods_changed(node); });
+  p_.leases.subscribe([this](const kube::Lease* before, const kube::Lease* after) {
+    lease_changed(after ? after->key() : before->key());
+  });
+  p_.hypervisors.subscribe([this](const kube::Object* before, const kube::Object* after) {
+    queue_.wake(after ? after->name : before->name);
+  });
 }
 
 Controller::~Controller() = default;
@@ -90,17 +72,98 @@ void Controller::set_config(std::shared_ptr<const Config> config) {
   config_ = std::move(config);
   occupancy_.rebuild(*config_);
   waiters_.clear();
+  topic_waiters_.clear();
   alarms_.clear();
-  p_.nodes.for_each([&](const kube::Node& node) { queue_.wake(node.name); });
+  told_values_.clear();
+  observations_.set_interval(config_->requeue);
+  collect_all_messages();
+  wake_all();
   configured_.open();
+}
+
+void Controller::wake_all() {
+  p_.nodes.for_each([&](const kube::Node& node) { queue_.wake(node.name); });
+}
+
+World Controller::world(const kube::Json* document) const {
+  return {p_.nodes, *config_, facts_, deliveries_, options_.notify_blocking, document, options_.dry_run};
+}
+
+void Controller::leases_known(const std::string& ns) {
+  lease_facts_.set_known(ns);
+  wake_all();
+}
+
+void Controller::hypervisors_known() {
+  hypervisor_facts_.set_known();
+  wake_all();
+}
+
+void Controller::pods_known() {
+  std::vector<Topic> topics;
+  fleet_.pods_changed({}, topics);
+  wake_waiting(topics);
+}
+
+void Controller::lease_changed(const std::string& key) {
+  const auto belongs = [&](const BudgetKey& budget) {
+    return !budget.lease.empty() && key.starts_with(budget.lease) && key[budget.lease.size()] == '-';
+  };
+  for (const BudgetKey& budget : waiters_.waited_for_if(belongs)) {
+    offer(budget);
+    follow_age(budget);
+  }
+  wake_waiting(lease_facts_.topics_of(key));
+}
+
+void Controller::observation_changed(const observe::Source& source) {
+  for (const BudgetKey& budget :
+       waiters_.waited_for_if([&](const BudgetKey& key) { return key.observation == source; })) {
+    offer(budget);
+  }
+  const Topic topic = topics_.of(observation_topic(source));
+  if (is_news(source)) {
+    wake_waiting({topic});
+  } else if (topic_waiters_.any(topic)) {
+    // The same again: nobody decides otherwise, but they all wait for the next.
+    observations_.want(source);
+  }
+}
+
+bool Controller::is_news(const observe::Source& source) {
+  const observe::Observation* latest = observations_.latest(source);
+  if (!latest) return false;
+  std::pair<double, std::string> now{latest->value, latest->error};
+  std::pair<double, std::string>& told = told_values_.try_emplace(source, 0, "nothing yet").first->second;
+  if (told == now) return false;
+  told = std::move(now);
+  return true;
+}
+
+void Controller::pods_changed(std::string_view node) {
+  std::vector<Topic> topics;
+  if (fleet_.pods_changed(node, topics)) queue_.wake(std::string(node));
+  wake_waiting(topics);
+}
+
+void Controller::wake_waiting(const std::vector<Topic>& topics) {
+  for (const Topic topic : topics) {
+    for (const std::string& node : topic_waiters_.of(topic)) queue_.wake(node);
+  }
 }
 
 void Controller::node_changed(const kube::Node* before, const kube::Node* after) {
   if (before && after && only_touched(*before, *after)) return;
   const std::string& name = after ? after->name : before->name;
   // A late write cannot reach a node that is gone, nor one made anew under its name: it names another version.
-  if (before && (!after || after->uid != before->uid)) p_.ledger.finish(before->uid);
+  if (before && (!after || after->uid != before->uid)) {
+    p_.ledger.finish(before->uid);
+    drop_messages(before->uid, {});
+    deliveries_.forget(before->uid);
+  }
   if (config_) refresh_occupancy(name);
+  if (after) collect_messages(*after);
+  wake_waiting(fleet_.node_changed(before, after));
   queue_.wake(name);
 }
 
@@ -120,14 +183,25 @@ void Controller::refresh_occupancy(std::string_view node) {
 }
 
 void Controller::offer(const BudgetKey& key) {
-  const BudgetUse use = measure(occupancy_, key, p_.loop.wall_now());
+  const BudgetUse use = measure_use(key);
   for (const std::string& node : waiters_.offer(key, key.max - use.used)) queue_.wake(node);
 }
 
-// A maintenance that grows too old to count frees its place without any change in the cluster.
+BudgetUse Controller::measure_use(const BudgetKey& key) const {
+  const io::Wall now = p_.loop.wall_now();
+  if (!key.lease.empty()) return measure(lease_facts_, key, now);
+  if (key.observation) {
+    const bool pending = observations_.state(*key.observation, now).kind == observe::ObservationState::Kind::pending;
+    return {pending ? 1 : 0, {}, std::nullopt};
+  }
+  return measure(occupancy_, key, now);
+}
+
+// A maintenance that grows too old to count, or a lease that runs out, frees its place without any change in the
+// cluster.
 void Controller::follow_age(const BudgetKey& key) {
-  if (key.skip_after <= io::Duration{0} || waiters_.waiting(key) == 0) return;
-  const BudgetUse use = measure(occupancy_, key, p_.loop.wall_now());
+  if ((key.skip_after <= io::Duration{0} && key.lease.empty()) || waiters_.waiting(key) == 0) return;
+  const BudgetUse use = measure_use(key);
   if (!use.free_at) return;
   auto& alarm = alarms_[key];
   if (!alarm) {
@@ -147,8 +221,12 @@ io::Steady Controller::steady(io::Wall when) const {
 Task<void> Controller::run() {
   co_await configured_.wait();
   occupancy_.rebuild(*config_);
+  running_ = true;
+  collect_all_messages();
   acting_.spawn(settle_all_inherited());
-  acting_.spawn(sweep());
+  acting_.spawn(courier_.run());
+  // What is not carried out would be found again and again.
+  if (!options_.dry_run) acting_.spawn(sweep());
   while (!stopping_) {
     const std::string key = co_await queue_.next();
     if (stopping_) {
@@ -163,50 +241,104 @@ Task<void> Controller::run() {
 
 Task<void> Controller::stop() {
   stopping_ = true;
+  running_ = false;
   queue_.clear();
   while (queue_.working() > 0) co_await io::sleep_for(p_.loop, io::milliseconds{20});
+  co_await end_messages();
 }
 
 Decision Controller::explain(std::string_view node) const {
-  return decide({p_.nodes, *config_, occupancy_}, node, p_.loop.wall_now(), Detail::reasons);
+  World explained = world();
+  explained.only_explained = true;
+  return decide(explained, node, p_.loop.wall_now(), Detail::reasons);
+}
+
+// A predecessor's write may still be on its way; the node is decided when that is settled.
+bool Controller::waits_for_settling(std::string_view name) const {
+  const kube::Node* node = p_.nodes.find(name);
+  const auto entry = p_.ledger.entries().find(node ? node->uid : std::string());
+  return entry != p_.ledger.entries().end() && entry->second.inherited;
 }
 
 void Controller::decide_one(const std::string& key) {
-  const kube::Node* node = p_.nodes.find(key);
-  if (const auto entry = p_.ledger.entries().find(node ? node->uid : std::string());
-      entry != p_.ledger.entries().end() && entry->second.inherited) {
-    // A predecessor's write may still be on its way; the node is decided when that is settled.
+  if (waits_for_settling(key)) {
     queue_.done(key);
     return;
   }
+  const kube::Node* node = p_.nodes.find(key);
   const io::Steady begun = p_.loop.now();
-  const bool reasons = node && wants_details(*node);
-  Decision decision =
-      decide({p_.nodes, *config_, occupancy_}, key, p_.loop.wall_now(), reasons ? Detail::reasons : Detail::verdicts);
+  const bool reasons = (node && wants_details(*node)) || options_.dry_run;
+  const auto document = documents_.find(key);
+  Decision decision = decide(world(document == documents_.end() ? nullptr : &document->second), key, p_.loop.wall_now(),
+                             reasons ? Detail::reasons : Detail::verdicts);
+  if (document != documents_.end()) documents_.erase(document);
   // From here to the end of the function nothing waits: what the decision takes is reserved before the next one.
-  if (decision.admission) {
-    p_.ledger.reserve(*decision.admission);
-    refresh_occupancy(key);
-  } else {
-    release(key, decision.uid);
-  }
+  reserve(key, decision);
   schedule(key, decision);
   report_failures(key, decision);
   meters_->reconciles(decision.failing() ? "error" : "success").add();
   meters_->reconcile_time.observe(io::to_seconds(p_.loop.now() - begun));
 
-  if (!decision.patch) {
+  if (options_.dry_run) {
+    rehearse(key, decision);
+    queue_.done(key);
+    return;
+  }
+  if (!decision.patch && !decision.due && !decision.needs_document) {
     p_.problems.clear("write node/" + key);
     if (unwritable_.erase(key) > 0 && unwritable_.empty()) p_.problems.clear(kWriteProblem);
     if (decision.gone) queue_.forget(key);
     queue_.done(key);
     return;
   }
-  acting_.spawn(act(key, std::move(decision)));
+  acting_.spawn(act(key, std::move(decision), config_));
+}
+
+// What the decision takes counts as taken for all that follow, and what an earlier one took and this one does not is
+// given back.
+void Controller::reserve(const std::string& key, const Decision& decision) {
+  // Nothing was decided yet about what has begun.
+  if (!decision.admission && (decision.needs_document || decision.pending) && begun_.contains(key)) return;
+  withdraw(key, decision.leases);
+  for (const LeaseGrab& grab : decision.leases) {
+    lease_facts_.take(grab.key(), key);
+    begun_with(key, grab.key());
+  }
+  if (!options_.dry_run) {
+    for (const observe::Source& source : decision.observed) observations_.use_up(source, key);
+  }
+  if (decision.admission) {
+    p_.ledger.reserve(*decision.admission);
+    refresh_occupancy(key);
+  } else {
+    release(key, decision.uid);
+  }
+}
+
+// What would be done, told once.
+void Controller::rehearse(const std::string& key, const Decision& decision) {
+  if (decision.gone) {
+    rehearsed_.erase(key);
+    return;
+  }
+  std::string would;
+  for (const Moved& moved : decision.moved) {
+    would += fmt::format("move profile {} from {} to {}; ", moved.profile, name_of(moved.from), name_of(moved.to));
+  }
+  for (const OutboxMessage& message : decision.posted) would += fmt::format("send {}; ", message.instance);
+  if (decision.due) would += fmt::format("send {}; ", decision.due->instance);
+  if (would.empty() && decision.patch) would = "write its data; ";
+  std::string& told = rehearsed_[key];
+  if (told == would) return;
+  told = would;
+  if (!would.empty()) would.resize(would.size() - 2);
+  p_.log.info("dry run", "node", key, "would", would.empty() ? "do nothing" : would, "why", to_text(decision.why));
 }
 
 // When the key has to be looked at again, besides changes of the node itself.
 void Controller::schedule(const std::string& key, const Decision& decision) {
+  topic_waiters_.update(key, decision.topics);
+  for (const observe::Source& source : decision.wanted) observations_.want(source);
   for (const BudgetKey& offered : waiters_.update(key, decision.waits, decision.rises)) offer(offered);
   for (const BudgetWait& wait : decision.waits) {
     if (const auto alarm = alarms_.find(wait.key); alarm == alarms_.end() || !alarm->second->pending()) {
@@ -235,17 +367,21 @@ void Controller::report_failures(const std::string& key, const Decision& decisio
   const kube::Node* node = p_.nodes.find(key);
   if (!node) return;
   if (wants_details(*node)) p_.log.info("decision", "node", key, "why", to_text(decision.why));
-  for (const Failure& failure : decision.failures) {
-    meters_->failures(failure.profile).add();
-    meters_->errors().add();
-    p_.log.error(failure.what, "node", key, "profile", failure.profile, "state", failure.stays, "cause",
-                 failure.detail);
-    record(*node, "ChangeMaintenanceStateFailed",
-           fmt::format("{} for profile {}: Will stay in {} state", failure.what, failure.profile, failure.stays));
-  }
+  for (const Failure& failure : decision.failures) report_failure(key, failure);
 }
 
-void Controller::record(const kube::Node& node, std::string reason, std::string note) {
+void Controller::report_failure(const std::string& key, const Failure& failure) {
+  meters_->failures(failure.profile).add();
+  meters_->errors().add();
+  p_.log.error(failure.what, "node", key, "profile", failure.profile, "state", failure.stays, "cause", failure.detail);
+  const kube::Node* node = p_.nodes.find(key);
+  if (!node) return;
+  record(*node, "ChangeMaintenanceStateFailed",
+         fmt::format("{} for profile {}: Will stay in {} state", failure.what, failure.profile, failure.stays));
+}
+
+void Controller::record(const kube::Node& node, std::string reason, std::string note, std::string type) {
+  if (options_.dry_run) return;
   kube::EventRecord event;
   event.regarding.kind = "Node";
   event.regarding.name = node.name;
@@ -254,35 +390,57 @@ void Controller::record(const kube::Node& node, std::string reason, std::string 
   event.reason = std::move(reason);
   event.action = "ChangeMaintenanceState";
   event.note = std::move(note);
+  event.type = std::move(type);
   event.controller = "maintenance";
   p_.events.record(std::move(event));
 }
 
-Task<void> Controller::act(std::string key, Decision decision) {
-  co_await carry_out(key, std::move(decision));
+Task<void> Controller::act(std::string key, Decision decision, std::shared_ptr<const Config> config) {
+  const bool uses_observation = !decision.observed.empty();
+  const bool written = co_await carry_out(key, std::move(decision), std::move(config));
+  if (uses_observation) observations_.settled(key, written, p_.loop.wall_now());
   queue_.done(key);
 }
 
-Task<void> Controller::carry_out(std::string key, Decision decision) {
+bool Controller::outdated(const std::string& key, const Decision& decision) const {
+  const kube::Node* node = p_.nodes.find(key);
+  if (!node || node->uid != decision.uid || node->version != decision.version) return true;
+  return decision.valid_until && p_.loop.wall_now() >= *decision.valid_until;
+}
+
+Task<bool> Controller::carry_out(std::string key, Decision decision, std::shared_ptr<const Config> config) {
+  if (decision.needs_document) {
+    co_await fetch_document(key);
+    co_return false;
+  }
+  if (decision.due) co_await send_first(key, decision, *config);
+  if (!decision.patch) co_return false;
   if (decision.admission && !co_await p_.ledger.recorded(decision.uid)) {
     if (!p_.ledger.fenced()) queue_.wake(key);
-    co_return;
+    co_return false;
   }
   auto slot = co_await slots_.acquire();
-  const kube::Node* node = p_.nodes.find(key);
-  if (!node || node->uid != decision.uid || node->version != decision.version) {
-    // It changed while we waited for our turn: the write could only conflict. The admission stays for the next
-    // decision.
+  const auto outdated_now = [&] { return config != config_ || outdated(key, decision); };
+  // It changed while we waited for our turn: the write could only conflict, or comes too late. The admission stays
+  // for the next decision.
+  if (outdated_now()) {
     queue_.wake(key);
-    co_return;
+    co_return false;
   }
-  const auto answer =
-      co_await p_.client.patch(kube::resources::nodes, "", key, kube::PatchType::merge, *decision.patch);
+  if (!co_await take_leases(key, decision) || !co_await write_hypervisor(key, decision)) co_return false;
+  if (outdated_now()) {
+    queue_.wake(key);
+    co_return false;
+  }
+  kube::CallOptions options;
+  options.not_after = decision.valid_until;
+  const auto answer = co_await p_.client.patch(kube::resources::nodes, "", key, kube::PatchType::merge, *decision.patch,
+                                               {}, std::move(options));
   // The server's answer is the newest there is of this node.
   if (answer && enter_world(*answer)) {
     meters_->writes("accepted").add();
     succeeded(key, decision);
-    co_return;
+    co_return true;
   }
   // Behind a proxy even a 503 may come from a server that has passed the write on.
   if (answer || answer.error().ambiguous() || answer.error().code >= 500) {
@@ -297,7 +455,7 @@ Task<void> Controller::carry_out(std::string key, Decision decision) {
     const std::string* data = now && now->uid == decision.uid ? now->annotation(kDataAnnotation) : nullptr;
     if (data && *data == decision.data) {
       succeeded(key, decision);
-      co_return;
+      co_return true;
     }
     release(key, decision.uid);
     if (answer) {
@@ -305,23 +463,29 @@ Task<void> Controller::carry_out(std::string key, Decision decision) {
     } else {
       failed(key, answer.error());
     }
-    co_return;
+    // It may still come, if nothing has made it impossible.
+    co_return !decision.admission;
   }
   const kube::ApiError& error = answer.error();
   if (error.not_leader()) {  // nothing was sent
     queue_.wake_after_failure(key);
-    co_return;
+    co_return false;
+  }
+  if (error.too_late()) {
+    queue_.wake(key);
+    co_return false;
   }
   if (error.conflict() || error.not_found()) {
     meters_->writes("conflict").add();
     if (co_await read_again(key, decision.version)) {
       queue_.wake(key);
-      co_return;
+      co_return false;
     }
   }
   meters_->writes("refused").add();
   release(key, decision.uid);
   failed(key, error);
+  co_return false;
 }
 
 // After a write that did not fit. True when the node is another than the one it was computed from.
@@ -339,7 +503,7 @@ Task<bool> Controller::read_again(std::string key, uint64_t version) {
 }
 
 bool Controller::enter_world(const std::string& body) {
-  auto node = kube::decode_node(body, p_.atoms);
+  auto node = p_.decoder.decode(body);
   if (!node) {
     p_.log.error("the server's answer cannot be read", "cause", node.error().message);
     return false;
@@ -353,6 +517,7 @@ void Controller::succeeded(const std::string& key, const Decision& decision) {
   p_.problems.clear(kWriteProblem);
   unwritable_.clear();
   queue_.succeeded(key);
+  spend(key);
   release(key, decision.uid);
   queue_.wake(key);
   const kube::Node* node = p_.nodes.find(key);
@@ -363,7 +528,9 @@ void Controller::succeeded(const std::string& key, const Decision& decision) {
     if (!node || node->uid != decision.uid) continue;
     record(*node, "ChangedMaintenanceState",
            fmt::format("The node is now in the {} state caused by profile {}", name_of(moved.to), moved.profile));
+    if (moved.to == State::in_maintenance && on_maintenance) on_maintenance(*node, moved.profile);
   }
+  if (node) report_dropped(*node, decision.dropped);
 }
 
 void Controller::failed(const std::string& key, const kube::ApiError& error) {
@@ -380,70 +547,18 @@ void Controller::failed(const std::string& key, const kube::ApiError& error) {
   queue_.wake_after_failure(key);
 }
 
+// The node will not get there by what was begun.
 void Controller::release(const std::string& key, const std::string& uid) {
+  withdraw(key, {});
   if (!p_.ledger.has(uid)) return;
   p_.ledger.finish(uid);
   refresh_occupancy(key);
 }
 
-Task<bool> Controller::settle(std::string name, std::string uid, std::optional<uint64_t> precondition) {
-  const auto found = co_await p_.client.get(kube::resources::nodes, "", name);
-  if (!found) {
-    if (found.error().not_found()) co_return true;
-    report_unsettled(name, found.error());
-    co_return false;
-  }
-  if (!enter_world(*found)) co_return false;
-  const kube::Node* node = p_.nodes.find(name);
-  if (!node || node->uid != uid) co_return true;
-  // Any change since makes the late write conflict.
-  if (precondition && node->version != *precondition) co_return true;
-  if (!precondition && occupancy_.members({}).contains(name) && occupancy_.members({}).at(name).in_state)
-    co_return true;
-  kube::Json touch = kube::Json::object();
-  touch.set({"metadata", "resourceVersion"}, std::to_string(node->version));
-  touch.set({"metadata", "annotations", kTouchAnnotation}, io::format_rfc3339(p_.loop.wall_now()));
-  const auto touched = co_await p_.client.patch(kube::resources::nodes, "", name, kube::PatchType::merge, touch.dump());
-  if (touched) {
-    meters_->writes("touch").add();
-    enter_world(*touched);
-    co_return true;
-  }
-  if (touched.error().not_found()) co_return true;
-  if (!touched.error().conflict()) report_unsettled(name, touched.error());
-  co_return false;
-}
-
-void Controller::report_unsettled(const std::string& node, const kube::ApiError& error) {
-  p_.problems.raise("write node/" + node,
-                    fmt::format("it is not known whether the last write of node {} took effect: {}; the node is left "
-                                "alone and keeps its place until it is",
-                                node, error.message));
-}
-
-// Also of a ledger that could not be read at first.
-Task<void> Controller::settle_all_inherited() {
-  for (;;) {
-    for (const auto& [uid, entry] : p_.ledger.entries()) {
-      if (!entry.inherited || !settling_.insert(uid).second) continue;
-      refresh_occupancy(entry.admission.node);
-      acting_.spawn(settle_inherited(entry.admission.node, uid));
-    }
-    co_await p_.ledger.inherited().wait();
-  }
-}
-
-Task<void> Controller::settle_inherited(std::string node, std::string uid) {
-  while (!co_await settle(node, uid, std::nullopt)) co_await io::sleep_for(p_.loop, kSettleRetry);
-  p_.problems.clear("write node/" + node);
-  settling_.erase(uid);
-  release(node, uid);
-  queue_.wake(node);
-}
-
 bool Controller::overlooked(const std::string& node) const {
-  if (held_.contains(node) || queue_.busy(node)) return false;
-  return decide({p_.nodes, *config_, occupancy_}, node, p_.loop.wall_now(), Detail::verdicts).patch.has_value();
+  if (held_.contains(node) || queue_.busy(node) || waits_for_settling(node)) return false;
+  const Decision decision = decide(world(), node, p_.loop.wall_now(), Detail::verdicts);
+  return decision.patch || decision.due || decision.needs_document;
 }
 
 Task<void> Controller::sweep() {

@@ -2,6 +2,7 @@
 // side. It runs on the replica that leads.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <set>
@@ -10,16 +11,26 @@
 #include "budget/ledger.h"
 #include "io/metrics.h"
 #include "io/problems.h"
+#include "io/random.h"
 #include "io/sync.h"
 #include "kube/atoms.h"
 #include "kube/cache.h"
 #include "kube/client.h"
 #include "kube/events.h"
+#include "kube/node_decoder.h"
+#include "kube/pod_store.h"
 #include "kube/queue.h"
+#include "notify/courier.h"
+#include "observe/observations.h"
 #include "profiles/budget_waiters.h"
 #include "profiles/config.h"
 #include "profiles/decide.h"
+#include "profiles/fleet.h"
+#include "profiles/hypervisors.h"
+#include "profiles/lease_taker.h"
 #include "profiles/occupancy.h"
+#include "profiles/outbox.h"
+#include "profiles/topic.h"
 
 namespace careen::profiles {
 
@@ -27,11 +38,17 @@ struct ControllerParts {
   io::Loop& loop;
   kube::Client& client;
   kube::AtomPool& atoms;
+  kube::NodeDecoder& decoder;
   kube::Store<kube::Node>& nodes;
+  kube::PodStore& pods;
+  kube::Store<kube::Lease>& leases;
+  kube::Store<kube::Object>& hypervisors;
   budget::Ledger& ledger;
+  notify::Outside& outside;
   kube::EventRecorder& events;
   io::Metrics& metrics;
   io::Problems& problems;
+  io::Random& random;
   io::Log log;
 };
 
@@ -40,6 +57,10 @@ struct ControllerOptions {
   int writes_in_flight = 16;
   // Everything is decided anew this often; what that finds should have been found before.
   io::Duration sweep = io::minutes{10};
+  // Messages are sent before the state machine goes on, and one that cannot be sent stops its profile.
+  bool notify_blocking = false;
+  // Decides and explains; writes and sends nothing.
+  bool dry_run = false;
 };
 
 class Controller {
@@ -59,44 +80,118 @@ class Controller {
 
   // The node's latest decision, computed now; nothing is carried out.
   Decision explain(std::string_view node) const;
+  // It decides: this replica leads, and knows enough to.
+  bool running() const { return running_; }
+  const Config* config() const { return config_.get(); }
+  const Deliveries& deliveries() const { return deliveries_; }
+
+  // The leases of a namespace, the hypervisors, or the pods have been listed for the first time.
+  void leases_known(const std::string& ns);
+  void hypervisors_known();
+  void pods_known();
+
+  // Called when a node has entered maintenance by our write.
+  std::function<void(const kube::Node& node, const std::string& profile)> on_maintenance;
 
  private:
   struct Meters;
+  // What a transition that has begun has taken.
+  struct Begun {
+    std::string lease;
+    std::vector<io::Wall> acquired;  // when: what it was, or may have been, written with
+  };
+  World world(const kube::Json* document = nullptr) const;
   void node_changed(const kube::Node* before, const kube::Node* after);
+  void lease_changed(const std::string& key);
+  void observation_changed(const observe::Source& source);
+  bool is_news(const observe::Source& source);
+  void pods_changed(std::string_view node);
+  void wake_all();
+  void wake_waiting(const std::vector<Topic>& topics);
   void refresh_occupancy(std::string_view node);
+  BudgetUse measure_use(const BudgetKey& key) const;
   void offer(const BudgetKey& key);
   void follow_age(const BudgetKey& key);
   io::Steady steady(io::Wall when) const;
   void schedule(const std::string& key, const Decision& decision);
   void report_failures(const std::string& key, const Decision& decision);
-  void record(const kube::Node& node, std::string reason, std::string note);
+  void record(const kube::Node& node, std::string reason, std::string note, std::string type = "Normal");
   void decide_one(const std::string& key);
-  io::Task<void> act(std::string key, Decision decision);
-  io::Task<void> carry_out(std::string key, Decision decision);
+  void rehearse(const std::string& key, const Decision& decision);
+  void reserve(const std::string& key, const Decision& decision);
+  Begun& begun_with(const std::string& key, const std::string& lease);
+  io::Task<void> act(std::string key, Decision decision, std::shared_ptr<const Config> config);
+  // True when the node's patch has taken effect.
+  io::Task<bool> carry_out(std::string key, Decision decision, std::shared_ptr<const Config> config);
+  bool outdated(const std::string& key, const Decision& decision) const;
+  io::Task<bool> take_leases(std::string key, const Decision& decision);
+  io::Task<bool> write_hypervisor(std::string key, const Decision& decision);
+  io::Task<void> send_first(std::string key, const Decision& decision, const Config& config);
+  io::Task<void> fetch_document(std::string key);
+  void fail_profiles(const std::string& key, const Decision& decision, std::string what, const std::string& detail);
+  void report_failure(const std::string& key, const Failure& failure);
+  // Gives back what the node's transition had begun to take, except for what `kept` takes (again).
+  void withdraw(const std::string& key, const std::vector<LeaseGrab>& kept);
+  void spend(const std::string& key);
+  void retry_lease(const std::string& key, const LeaseGrab& grab);
+  io::Task<void> inherit(budget::Admission admission);
   io::Task<bool> read_again(std::string key, uint64_t version);
+
+  // Messages: what lies in a node's outbox is given to the courier, once.
+  void collect_messages(const kube::Node& node);
+  void collect_all_messages();
+  void drop_messages(const std::string& uid, const std::vector<OutboxMessage>& except);
+  void message_sent(const std::string& id);
+  void message_failed(const std::string& id, const notify::Courier::Failure& failure);
+  io::Task<void> end_messages();
+  io::Task<void> remove_sent(std::string node);
+  void report_dropped(const kube::Node& node, const std::vector<OutboxMessage>& dropped);
   void succeeded(const std::string& key, const Decision& decision);
   void failed(const std::string& key, const kube::ApiError& error);
   void release(const std::string& key, const std::string& uid);
   // A write of this node may still be on its way. Finds that it has happened, or changes the node so that it must
   // fail. True when settled; false when nothing can be said, and the admission has to stay.
   io::Task<bool> settle(std::string node, std::string uid, std::optional<uint64_t> precondition);
-  io::Task<void> settle_inherited(std::string node, std::string uid);
+  io::Task<void> settle_inherited(budget::Admission admission);
   io::Task<void> settle_all_inherited();
+  bool is_where_it_was_admitted_to(const std::string& name, const std::string& uid) const;
   void report_unsettled(const std::string& node, const kube::ApiError& error);
   bool enter_world(const std::string& body);
   // It could move, and nothing is under way that would find out.
   bool overlooked(const std::string& node) const;
+  bool waits_for_settling(std::string_view node) const;
   io::Task<void> sweep();
 
   ControllerParts p_;
   ControllerOptions options_;
   std::shared_ptr<const Config> config_;
+  Topics topics_;
   Occupancy occupancy_;
+  Fleet fleet_;
+  observe::Observations observations_;
+  StaggerLeases lease_facts_;
+  Hypervisors hypervisor_facts_;
+  Facts facts_;
+  Deliveries deliveries_;
+  LeaseTaker taker_;
   BudgetWaiters waiters_;
+  TopicWaiters topic_waiters_;
   kube::WorkQueue queue_;
   io::Semaphore slots_;
+  io::Semaphore sends_;  // of messages that go before the state machine
+  notify::Courier courier_;
   io::Gate configured_;
   bool stopping_ = false;
+  bool running_ = false;
+  std::map<std::string, std::vector<Begun>, std::less<>> begun_;  // by node
+  struct Parcel {
+    std::string node, uid, message, instance;
+    std::shared_ptr<const notify::Sender> sender;
+  };
+  std::map<std::string, Parcel, std::less<>> parcels_;                     // with the courier, by their id there
+  std::map<std::string, kube::Json, std::less<>> documents_;               // nodes that were fetched for a message
+  std::map<observe::Source, std::pair<double, std::string>> told_values_;  // what decisions rest on: value or error
+  std::map<std::string, std::string, std::less<>> rehearsed_;              // dry run: what was told last of a node
   std::set<std::string, std::less<>> unwritable_;  // for a reason that concerns all nodes; told as one problem
   std::set<std::string, std::less<>> held_;        // failing; they come back by themselves
   std::set<std::string> settling_;                 // by UID: admissions of a predecessor

@@ -5,10 +5,9 @@
 #include <algorithm>
 #include <memory>
 
-#include "profiles/check_context.h"
+#include "io/redact.h"
 #include "profiles/data.h"
 #include "profiles/names.h"
-#include "profiles/trigger_context.h"
 
 namespace careen::profiles {
 
@@ -18,6 +17,23 @@ using Verdict = Why::Verdict;
 
 // More limits than this in one expression are not looked at when it says no.
 constexpr size_t kMostBudgets = 8;
+// What was sent leaves the outbox with the next write, or alone after this long.
+constexpr io::Duration kTidyOutbox = io::seconds{2};
+
+void sooner(std::optional<io::Wall>& when, std::optional<io::Wall> other) {
+  if (other && (!when || *other < *when)) when = other;
+}
+
+io::Wall in_microseconds(io::Wall t) { return std::chrono::floor<io::microseconds>(t); }
+
+// To at most that many bytes, and never in the middle of a character.
+void shorten(std::string& text, size_t most) {
+  if (text.size() <= most) return;
+  size_t end = most;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
+  text.resize(end);
+  text += "…";
+}
 
 // One decision in the making.
 class Decider {
@@ -25,6 +41,7 @@ class Decider {
   Decider(const World& world, const kube::Node& node, NodeData data, bool as_written, io::Wall now, Detail detail)
       : world_(world),
         draft_(node),
+        named_(profiles_of(draft_.label(kProfileLabel))),
         data_(std::move(data)),
         as_written_(as_written),
         before_(data_),
@@ -36,43 +53,55 @@ class Decider {
   }
 
   Decision run() {
-    const std::vector<std::string> named = profiles_of(draft_.label(kProfileLabel));
-    attach(named);
-    for (const std::string& name : named) {
+    attach();
+    read_outbox();
+    for (const std::string& name : named_) {
       if (world_.config.find_profile(name))
         in_maintenance_ |= data_.profiles[name].current.known() == State::in_maintenance;
     }
-    for (const std::string& name : named) {
+    for (const std::string& name : named_) {
       if (const Profile* profile = world_.config.find_profile(name)) {
         decide_profile(*profile, data_.profiles[name]);
+        if (decision_.needs_document) return without_document();
       } else {
         say(decision_.why, Verdict::note, "profile {} is not configured", name);
       }
     }
-    draft_.set_label(kStateLabel, name_of(overall(named)));
+    draft_.set_label(kStateLabel, name_of(overall()));
     if (!as_written_ || data_ != before_) {
       decision_.data = format_node_data(data_);
       draft_.set_annotation(kDataAnnotation, decision_.data);
-    } else if (draft_.changed()) {
-      decision_.data = *draft_.base().annotation(kDataAnnotation);
     }
-    if (draft_.changed()) decision_.patch = draft_.merge_patch();
+    write_outbox();
+    if (!draft_.changed()) return std::move(decision_);
+    if (decision_.data.empty()) decision_.data = *draft_.base().annotation(kDataAnnotation);
+    decision_.patch = draft_.merge_patch();
     return std::move(decision_);
   }
 
  private:
+  Decision without_document() const {
+    Decision decision;
+    decision.uid = decision_.uid;
+    decision.version = decision_.version;
+    decision.needs_document = true;
+    decision.why = decision_.why;
+    return decision;
+  }
+
   // Data of profiles that the label no longer names is forgotten; new ones start operational.
-  void attach(const std::vector<std::string>& named) {
-    std::erase_if(data_.profiles,
-                  [&](const auto& entry) { return std::find(named.begin(), named.end(), entry.first) == named.end(); });
-    for (const std::string& name : named) {
+  void attach() {
+    std::erase_if(data_.profiles, [&](const auto& entry) {
+      return std::find(named_.begin(), named_.end(), entry.first) == named_.end();
+    });
+    for (const std::string& name : named_) {
       if (world_.config.find_profile(name)) data_.profiles.try_emplace(name, ProfileData{now_, {}, {}});
     }
   }
 
-  State overall(const std::vector<std::string>& named) const {
+  State overall() const {
     State worst = State::operational;
-    for (const std::string& name : named) {
+    for (const std::string& name : named_) {
       const auto it = data_.profiles.find(name);
       if (it == data_.profiles.end() || !world_.config.find_profile(name)) continue;
       if (const auto state = it->second.current.known()) worst = more_severe(worst, *state);
@@ -81,6 +110,18 @@ class Decider {
   }
 
   void decide_profile(const Profile& profile, ProfileData& data) {
+    outcome_ = {};
+    if (explain_) {
+      outcome_.name = profile.name;
+      outcome_.state = data.current.text();
+    }
+    process(profile, data);
+    if (!explain_) return;
+    outcome_.next = data.current.text();
+    decision_.profiles.push_back(std::move(outcome_));
+  }
+
+  void process(const Profile& profile, ProfileData& data) {
     const auto current = data.current.known();
     Why& why = say(decision_.why, Verdict::note, "profile {} is {}", profile.name, data.current.text());
     if (!current) {
@@ -88,87 +129,330 @@ class Decider {
       return;
     }
     const StateChains& chains = profile.at(*current);
-    const auto before = draft_.changes();
-    if (data.previous != data.current) {
-      if (const std::string error = run_triggers(chains.enter); !error.empty()) {
-        draft_.restore(before);
-        fail(profile, data, why, fmt::format("Failed to enter state {}", name_of(*current)), error);
-        return;
-      }
-    }
+    if (!enter(profile, data, chains, why) || !tell(profile, data, chains, why)) return;
+    data.previous = data.current;
 
-    const Transition* winner = nullptr;
-    std::string errors;
-    for (const Transition& transition : chains.transitions) {
-      const bool passed = evaluate(profile, data, transition, why, errors);
-      if (passed && !winner) winner = &transition;
-    }
-    if (!errors.empty()) {
-      draft_.restore(before);
-      fail(profile, data, why, "At least one check plugin failed", errors);
+    const auto [winner, results] = choose(profile, data, chains, why);
+    if (!winner || winner->next == *current) return;
+    const Changes before = changes();
+    if (!run_triggers(profile, data, winner->trigger, "At least one trigger plugin failed", why)) {
+      restore(before);
       return;
     }
-    if (!winner || winner->next == *current) {
-      data.previous = data.current;
-      return;
-    }
-    if (const std::string error = run_triggers(winner->trigger); !error.empty()) {
-      draft_.restore(before);
-      fail(profile, data, why, "At least one trigger plugin failed", error);
-      return;
-    }
+    take(results);
     move(profile, data, *current, winner->next, why);
   }
 
+  void wake(std::optional<io::Wall> when) {
+    sooner(decision_.wake, when);
+    sooner(outcome_.wake, when);
+  }
+
+  // False when the profile cannot go on.
+  bool enter(const Profile& profile, const ProfileData& data, const StateChains& chains, Why& why) {
+    if (data.previous == data.current) return true;
+    const Changes before = changes();
+    if (run_triggers(profile, data, chains.enter, fmt::format("Failed to enter state {}", data.current.text()), why)) {
+      return true;
+    }
+    restore(before);
+    return false;
+  }
+
+  // Puts the messages that are due into the outbox. False when the profile has to wait for one.
+  bool tell(const Profile& profile, const ProfileData& data, const StateChains& chains, Why& why) {
+    for (const int index : chains.notify) {
+      const NotifyInstance& instance = world_.config.notifies[static_cast<size_t>(index)];
+      const auto known = data_.notifications.find(instance.name);
+      windows::ScheduleInputs inputs;
+      inputs.current_differs_from_previous = data.previous != data.current;
+      inputs.previous_is_operational = data.previous.known() == State::operational;
+      inputs.now = now_;
+      inputs.last = known == data_.notifications.end() ? kZeroTime : known->second;
+      inputs.transition = data.transition;
+      const windows::ScheduleAnswer answer = windows::due(instance.schedule, inputs);
+      if (!answer.due) {
+        wake(answer.next);
+        continue;
+      }
+      if (world_.notify_blocking) {
+        const auto told = world_.deliveries.told(draft_.base().uid, profile.name, instance.name);
+        // What was told of an earlier state is not what is due now.
+        const bool of_earlier = told && before_.profiles.contains(profile.name) && *told < data.transition;
+        if (!told || *told <= inputs.last || of_earlier) {
+          wait_for(profile, data, instance, why);
+          return false;
+        }
+        data_.notifications[instance.name] = *told;
+        continue;
+      }
+      std::optional<OutboxMessage> message = render(profile, data, instance);
+      if (!message) return false;
+      say(why, Verdict::note, "notification {} is due", instance.name);
+      data_.notifications[instance.name] = now_;
+      post(std::move(*message));
+    }
+    return true;
+  }
+
+  void wait_for(const Profile& profile, const ProfileData& data, const NotifyInstance& instance, Why& why) {
+    if (!decision_.due) {
+      decision_.due = render(profile, data, instance);
+      decision_.due_state = data.current.text();
+    }
+    const std::string_view error = world_.deliveries.refused(draft_.base().uid, profile.name, instance.name);
+    if (!error.empty()) outcome_.error = fmt::format("{}: {}", instance.name, error);
+    say(why, error.empty() ? Verdict::no : Verdict::error, "notification {} has to be sent first{}{}", instance.name,
+        error.empty() ? "" : ": ", error);
+  }
+
+  // Nothing when the node as a whole has to be fetched first.
+  std::optional<OutboxMessage> render(const Profile& profile, const ProfileData& data, const NotifyInstance& instance) {
+    const bool whole = instance.notify->fields().whole;
+    if (whole && !world_.document && !world_.only_explained) {
+      decision_.needs_document = true;
+      return std::nullopt;
+    }
+    kube::Json document = whole && world_.document ? draft_.document(*world_.document) : draft_.document();
+    document.set({"metadata", "labels", kStateLabel}, name_of(overall()));
+    templates::TemplateData values;
+    const std::string last = last_profile();
+    values.state = data.current.text();
+    values.profile = profile.name;
+    values.last = last;
+    values.last_transition = data.transition;
+    values.in_maintenance = in_maintenance_;
+    values.log_details = draft_.label(kLogDetailsLabel) == "true";
+    values.node = document.view();
+    OutboxMessage message{instance.name, profile.name, now_, {}, {}};
+    if (auto rendered = instance.notify->render(values)) {
+      message.title = std::move(rendered->title);
+      message.text = std::move(rendered->text);
+    } else {
+      // Somebody has to be told, and of this too.
+      message.title = fmt::format("{} is {}", draft_.base().name, data.current.text());
+      message.text = fmt::format("{} is {} ({}). The template of notification {} cannot be rendered: {}",
+                                 draft_.base().name, data.current.text(), profile.name, instance.name,
+                                 io::redact(rendered.error().message, world_.config.secrets));
+    }
+    return message;
+  }
+
+  std::string last_profile() const {
+    std::string name;
+    io::Wall latest = kZeroTime;
+    for (const auto& [profile, data] : data_.profiles) {
+      if (!name.empty() && data.transition <= latest) continue;
+      name = profile;
+      latest = data.transition;
+    }
+    return name;
+  }
+
+  void read_outbox() {
+    const auto text = draft_.annotation(kOutboxAnnotation);
+    if (!text) return;
+    auto messages = parse_outbox(*text);
+    if (!messages) {
+      // Nobody can send what nobody can read.
+      outbox_changed_ = true;
+      return;
+    }
+    outbox_ = std::move(*messages);
+  }
+
+  // One notification may tell of two states in one decision: each is a message of its own.
+  bool is_known(const std::string& id) const {
+    return world_.deliveries.sent(draft_.base().uid, id) ||
+           std::any_of(outbox_.begin(), outbox_.end(), [&](const OutboxMessage& other) { return other.id() == id; });
+  }
+
+  void post(OutboxMessage message) {
+    while (is_known(message.id())) message.at += io::Duration{1};
+    shorten(message.title, kMostTitleBytes);
+    shorten(message.text, kMostMessageBytes);
+    outbox_.push_back(message);
+    decision_.posted.push_back(std::move(message));
+    outbox_changed_ = true;
+  }
+
+  // What was sent leaves, at the latest a little after that.
+  void write_outbox() {
+    bool tidy = draft_.changed() || outbox_changed_;
+    for (const OutboxMessage& message : outbox_) {
+      const auto sent = world_.deliveries.sent(draft_.base().uid, message.id());
+      if (!sent) continue;
+      if (io::add(*sent, kTidyOutbox) <= now_) tidy = true;
+    }
+    if (!tidy) {
+      for (const OutboxMessage& message : outbox_) {
+        if (const auto sent = world_.deliveries.sent(draft_.base().uid, message.id())) {
+          sooner(decision_.wake, io::add(*sent, kTidyOutbox));
+        }
+      }
+      return;
+    }
+    std::erase_if(outbox_, [&](const OutboxMessage& message) {
+      return world_.deliveries.sent(draft_.base().uid, message.id()).has_value();
+    });
+    while (outbox_.size() > kMostMessages || (outbox_.size() > 1 && format_outbox(outbox_).size() > kMostOutboxBytes)) {
+      decision_.dropped.push_back(std::move(outbox_.front()));
+      outbox_.erase(outbox_.begin());
+    }
+    if (outbox_.empty()) {
+      draft_.remove_annotation(kOutboxAnnotation);
+    } else if (outbox_changed_ || draft_.annotation(kOutboxAnnotation)) {
+      draft_.set_annotation(kOutboxAnnotation, format_outbox(outbox_));
+    }
+  }
+
+  struct Choice {
+    const Transition* winner = nullptr;
+    std::vector<CheckResult> results;  // of the winner's checks
+  };
+
+  // The first transition that passes. None if any check has no answer: it might have been the first.
+  Choice choose(const Profile& profile, const ProfileData& data, const StateChains& chains, Why& why) {
+    Choice choice;
+    std::string errors;
+    bool pending = false;
+    for (const Transition& transition : chains.transitions) {
+      std::vector<CheckResult> results;
+      const bool passed = evaluate(profile, data, transition, why, errors, pending, results);
+      if (!passed || choice.winner) continue;
+      choice = {&transition, std::move(results)};
+    }
+    if (!errors.empty()) {
+      fail(profile, data, why, "At least one check plugin failed", errors);
+      return {};
+    }
+    decision_.pending |= pending;
+    if (pending) return {};
+    return choice;
+  }
+
+  // By another profile of this node, or by another check of the same leases.
+  bool has_taken(const LeaseGrab& grab) const {
+    return std::any_of(decision_.leases.begin(), decision_.leases.end(),
+                       [&](const LeaseGrab& taken) { return taken.key() == grab.key(); });
+  }
+
+  // What the checks of the transition that happens allow only once.
+  void take(const std::vector<CheckResult>& results) {
+    for (const CheckResult& result : results) {
+      if (result.lease && !has_taken(*result.lease)) {
+        decision_.leases.push_back(*result.lease);
+        // Who moves after the lease has run out moves beside the next one that takes it.
+        sooner(decision_.valid_until, io::add(now_, result.lease->duration));
+      }
+      if (result.observed) decision_.observed.push_back(*result.observed);
+      sooner(decision_.valid_until, result.changes_at);
+    }
+  }
+
   void move(const Profile& profile, ProfileData& data, State from, State to, Why& why) {
-    const StateChains& next = profile.at(to);
     data.transition = now_;
     data.current = to;
-    // Previous stays behind while there is something to do on entering the state.
-    data.previous = next.enter.empty() && next.notify.empty() ? to : from;
+    data.previous = from;
     decision_.moved.push_back({profile.name, from, to});
     say(why, Verdict::yes, "moves to {}", name_of(to));
-    if (to != State::in_maintenance) return;
-    in_maintenance_ = true;
-    decision_.admission = budget::Admission{draft_.base().uid, draft_.base().name, "profile/" + profile.name, now_};
+    if (to == State::in_maintenance) in_maintenance_ = true;
+    if (to == State::in_maintenance || !decision_.leases.empty()) admit(profile, to);
+    // What is to be told of the new state goes with the same write, unless something has to be done there first.
+    const StateChains& next = profile.at(to);
+    if (!next.enter.empty() || (world_.notify_blocking && !next.notify.empty())) return;
+    if (tell(profile, data, next, why)) data.previous = to;
+  }
+
+  void admit(const Profile& profile, State to) {
+    if (!decision_.admission) {
+      decision_.admission =
+          budget::Admission{draft_.base().uid, draft_.base().name, "profile/" + profile.name, now_, false, {}};
+    }
+    decision_.admission->counts |= to == State::in_maintenance;
+    decision_.admission->leases.clear();
+    for (const LeaseGrab& grab : decision_.leases) {
+      decision_.admission->leases.push_back({grab.key(), in_microseconds(now_)});
+    }
   }
 
   bool evaluate(const Profile& profile, const ProfileData& data, const Transition& transition, Why& parent,
-                std::string& errors) {
+                std::string& errors, bool& pending, std::vector<CheckResult>& results) {
     Why& why = say(parent, Verdict::no, "to {} if {}", name_of(transition.next), transition.check.text);
     const size_t count = transition.check.leaves.size();
     const auto values = std::make_unique<bool[]>(count);
-    std::vector<CheckResult> results;
-    bool failed = false;
+    TransitionOutcome outcome;
+    std::string failed;
+    bool unanswered = false;
     for (size_t i = 0; i < count; ++i) {
       const CheckInstance& instance = world_.config.checks[static_cast<size_t>(transition.check.leaves[i])];
-      CheckResult result = instance.check->run({draft_, profile.name, data, world_.occupancy, now_, explain_});
+      CheckResult result = instance.check->run({draft_, profile.name, data, world_.facts, now_, explain_});
+      if (result.lease && has_taken(*result.lease)) {
+        // One lease, one move; after the write there may be another one for this profile.
+        result.passed = false;
+        result.reason = fmt::format("lease {} is taken by another profile of this node", result.lease->key());
+        result.lease.reset();
+      }
       if (!result.error.empty()) {
-        failed = true;
-        say(why, Verdict::error, "{}: {}", instance.name, result.error);
+        result.error = io::redact(result.error, world_.config.secrets);
+        failed += fmt::format("{}{}", failed.empty() ? "" : ", ", instance.name);
         errors += fmt::format("{}{}: {}", errors.empty() ? "" : "; ", instance.name, result.error);
-      } else {
-        say(why, result.passed ? Verdict::yes : Verdict::no, "{}: {}", instance.name, result.reason);
       }
-      if (result.changes_at && (!decision_.wake || *result.changes_at < *decision_.wake)) {
-        decision_.wake = result.changes_at;
-      }
+      unanswered |= result.pending;
+      if (explain_) explain(instance, result, why, outcome);
+      rest_on(result, data);
       values[i] = result.passed;
       results.push_back(std::move(result));
     }
-    if (failed) {
-      why.verdict = Verdict::error;
-      return false;
-    }
+    bool passed = false;
     const std::span<bool> leaves(values.get(), count);
-    bool passed = transition.check.evaluate(leaves);
-    if (!passed) wait_for_budgets(transition.check, results, leaves, data);
-    if (passed && transition.next == State::in_maintenance && in_maintenance_) {
-      say(why, Verdict::no, "another profile of this node is in maintenance");
-      passed = false;
+    if (failed.empty() && !unanswered) {
+      passed = outcome.chain_passed = transition.check.evaluate(leaves);
+      if (!passed) wait_for_budgets(transition.check, results, leaves, data);
+      if (passed && transition.next == State::in_maintenance && in_maintenance_) {
+        say(why, Verdict::no, "another profile of this node is in maintenance");
+        passed = false;
+      }
     }
-    why.verdict = passed ? Verdict::yes : Verdict::no;
+    pending |= unanswered;
+    why.verdict = !failed.empty() ? Verdict::error : passed ? Verdict::yes : Verdict::no;
+    if (explain_) {
+      outcome.passed = passed;
+      outcome.target = transition.next;
+      outcome.expression = transition.check.text;
+      if (!failed.empty()) outcome.error = "failed check instances: " + failed;
+      outcome_.transitions.push_back(std::move(outcome));
+    }
     return passed;
+  }
+
+  void explain(const CheckInstance& instance, CheckResult& result, Why& why, TransitionOutcome& outcome) {
+    // Lists of texts are what somebody else says.
+    for (auto& [key, value] : result.info) {
+      if (auto* const texts = std::get_if<std::vector<std::string>>(&value)) {
+        for (std::string& text : *texts) text = io::redact(text, world_.config.secrets);
+      }
+    }
+    const bool answered = result.error.empty();
+    const Verdict verdict = !answered ? Verdict::error : result.passed ? Verdict::yes : Verdict::no;
+    say(why, verdict, "{}: {}", instance.name, answered ? result.reason : result.error);
+    outcome.checks.push_back(
+        {instance.name, std::string(instance.check->type()), result.passed, result.error, result.reason, result.info});
+  }
+
+  // What could make the check say something else.
+  void rest_on(const CheckResult& result, const ProfileData& data) {
+    wake(result.changes_at);
+    // Of a place that is free, it matters only to those who would go if it were not.
+    if (!result.budget || !result.passed) add_topics(result);
+    if (!result.budget) return;
+    const auto& [key, use] = *result.budget;
+    if (key.observation) decision_.wanted.push_back(*key.observation);
+    if (result.pending) decision_.waits.push_back({key, data.transition, use.free_at});
+  }
+
+  void add_topics(const CheckResult& result) {
+    decision_.topics.insert(decision_.topics.end(), result.topics.begin(), result.topics.end());
   }
 
   // Which budgets would have to answer otherwise for the expression to be true? The node waits for those. Every set
@@ -190,26 +474,48 @@ class Decider {
       const CheckResult& result = results[budgets[i]];
       const auto& [key, use] = *result.budget;
       if (result.passed) {
-        decision_.rises.push_back(key.scope);
-      } else {
+        if (key.lease.empty() && !key.observation) decision_.rises.push_back(key.scope);
+        add_topics(result);
+      } else if (use.used >= key.max) {
+        // With a place free it is what is seen from there that says no, and the topics tell when that is another.
         decision_.waits.push_back({key, data.transition, use.free_at});
       }
     }
   }
 
-  std::string run_triggers(const std::vector<int>& chain) {
+  // False when the profile cannot go on.
+  bool run_triggers(const Profile& profile, const ProfileData& data, const std::vector<int>& chain,
+                    std::string_view failure, Why& why) {
     for (const int index : chain) {
       const TriggerInstance& instance = world_.config.triggers[static_cast<size_t>(index)];
-      TriggerContext context{draft_};
+      TriggerContext context{draft_, world_.facts.hypervisors, decision_.hypervisor};
       const TriggerResult result = instance.trigger->apply(context);
-      if (!result.error.empty()) return fmt::format("{}: {}", instance.name, result.error);
+      if (!result.error.empty()) {
+        fail(profile, data, why, std::string(failure), fmt::format("{}: {}", instance.name, result.error));
+        return false;
+      }
+      if (!result.pending && !result.retry) continue;
+      say(why, Verdict::no, "trigger {} is not done yet", instance.name);
+      return false;
     }
-    return {};
+    return true;
   }
 
   void fail(const Profile& profile, const ProfileData& data, Why& why, std::string what, std::string detail) {
     say(why, Verdict::error, "{}: {}", what, detail);
+    outcome_.error = fmt::format("{}: {}", what, detail);
     decision_.failures.push_back({profile.name, std::move(what), std::move(detail), std::string(data.current.text())});
+  }
+
+  // Taken before a chain runs, given back if it fails.
+  struct Changes {
+    NodeDraft::Changes node;
+    HypervisorDraft hypervisor;
+  };
+  Changes changes() const { return {draft_.changes(), decision_.hypervisor}; }
+  void restore(const Changes& changes) {
+    draft_.restore(changes.node);
+    decision_.hypervisor = changes.hypervisor;
   }
 
   template <class... Arguments>
@@ -220,12 +526,16 @@ class Decider {
 
   const World& world_;
   NodeDraft draft_;
+  const std::vector<std::string> named_;  // profiles, in the order of the label
   NodeData data_;
   bool as_written_;  // the annotation is what data_ would be written as
   NodeData before_;
   io::Wall now_;
   bool explain_;
   Why unsaid_;
+  ProfileOutcome outcome_;  // of the profile being decided
+  std::vector<OutboxMessage> outbox_;
+  bool outbox_changed_ = false;
   bool in_maintenance_ = false;
   Decision decision_;
 };

@@ -11,8 +11,12 @@
 #include "io/time.h"
 #include "kube/cache.h"
 #include "kube/node.h"
+#include "profiles/check_context.h"
 #include "profiles/config.h"
 #include "profiles/occupancy.h"
+#include "profiles/outbox.h"
+#include "profiles/outcome.h"
+#include "profiles/trigger_context.h"
 #include "profiles/why.h"
 
 namespace careen::profiles {
@@ -20,7 +24,14 @@ namespace careen::profiles {
 struct World {
   const kube::Store<kube::Node>& nodes;
   const Config& config;
-  const Occupancy& occupancy;
+  const Facts& facts;
+  const Deliveries& deliveries;
+  // Messages are sent before the state machine goes on, as the original does.
+  bool notify_blocking = false;
+  // The node as the API server has it, for templates that print all of it; null until it was asked for.
+  const kube::Json* document = nullptr;
+  // Nobody is going to read the messages: what is cached of the node is enough for them.
+  bool only_explained = false;
 };
 
 struct Moved {
@@ -51,14 +62,27 @@ struct Decision {
   // effects
   std::optional<std::string> patch;            // merge patch of the node, with that version as precondition
   std::string data;                            // the data annotation as the patch leaves it
-  std::optional<budget::Admission> admission;  // to be reserved now and recorded before the patch is sent
+  std::optional<budget::Admission> admission;  // to be reserved now and recorded before anything is sent
+  std::vector<LeaseGrab> leases;               // to be taken before the node is written
+  HypervisorDraft hypervisor;                  // changes of the node's Hypervisor, to be written before the node
   std::vector<Moved> moved;                    // by the patch
+  std::optional<io::Wall> valid_until;         // of the moves: from then on a check may say something else
+  std::vector<observe::Source> observed;       // observations that the moves use up
+  std::vector<OutboxMessage> posted;           // by the patch
+  std::vector<OutboxMessage> dropped;          // by the patch, because the outbox was full
+  std::optional<OutboxMessage> due;            // to be sent before anything else happens to its profile
+  std::string due_state;                       // of that profile
+  bool needs_document = false;                 // a message prints the whole node: decide again with it
+  bool pending = false;                        // a check has no answer yet: what has begun neither goes on nor ends
   std::vector<Failure> failures;
   // what could change the decision, besides the node itself
   std::optional<io::Wall> wake;
-  std::vector<BudgetWait> waits;  // for a place to become free
-  std::vector<Scope> rises;       // for a place to be taken
+  std::vector<BudgetWait> waits;        // for a place to become free
+  std::vector<Scope> rises;             // for a place to be taken
+  std::vector<Topic> topics;            // facts about other objects
+  std::vector<observe::Source> wanted;  // observations
   Why why;
+  std::vector<ProfileOutcome> profiles;  // in the order of the label; only with reasons
 
   bool failing() const { return !failures.empty(); }
 };

@@ -261,9 +261,10 @@ TEST_F(DecideTest, AHealthyProfileGoesOnWhileAnotherFails) {
   const Decision decision = decide_on("a");
   EXPECT_EQ(at(decision, "p").current, kReq);
   EXPECT_EQ(label(decision, "marked"), "here");
-  // What the failing profile wanted is not written, and it tries again from the start.
-  EXPECT_EQ(annotation(decision, "note"), std::nullopt);
-  EXPECT_EQ(at(decision, "q").previous, kIn);
+  // The failing profile stays; what it had to do on entering its state is done, and not done again.
+  EXPECT_EQ(annotation(decision, "note"), "seen");
+  EXPECT_EQ(at(decision, "q").current, kOp);
+  EXPECT_EQ(at(decision, "q").previous, kOp);
   ASSERT_THAT(decision.failures, SizeIs(1));
   EXPECT_EQ(decision.failures[0].profile, "q");
   EXPECT_EQ(decision.failures[0].what, "At least one check plugin failed");

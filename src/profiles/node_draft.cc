@@ -1,6 +1,8 @@
 #include "profiles/node_draft.h"
 
-#include "kube/json.h"
+#include <algorithm>
+
+#include "kube/node_document.h"
 
 namespace careen::profiles {
 
@@ -62,18 +64,70 @@ void NodeDraft::remove_annotation(std::string_view key) {
   change(annotations_, key, view(base_.annotation(key)), std::nullopt);
 }
 
+bool NodeDraft::has_finalizer(std::string_view key) const {
+  return std::find(finalizers().begin(), finalizers().end(), key) != finalizers().end();
+}
+void NodeDraft::add_finalizer(std::string_view key) {
+  if (has_finalizer(key)) return;
+  Finalizers wanted = finalizers();
+  wanted.emplace_back(key);
+  set_finalizers(std::move(wanted));
+}
+void NodeDraft::remove_finalizer(std::string_view key) {
+  Finalizers wanted = finalizers();
+  std::erase(wanted, key);
+  set_finalizers(std::move(wanted));
+}
+void NodeDraft::set_finalizers(Finalizers wanted) {
+  finalizers_.reset();
+  if (wanted != base_.finalizers) finalizers_ = std::move(wanted);
+}
+
+void NodeDraft::set_unschedulable(bool value) {
+  unschedulable_.reset();
+  if (value != base_.unschedulable) unschedulable_ = value;
+}
+
 std::string NodeDraft::merge_patch() const {
   Json patch = Json::object();
   patch.set({"metadata", "resourceVersion"}, std::to_string(base_.version));
-  put(patch, "labels", labels_);
-  put(patch, "annotations", annotations_);
+  put_changes(patch);
   return patch.dump();
 }
 
-NodeDraft::Changes NodeDraft::changes() const { return {labels_, annotations_}; }
+// As a merge patch has them: null for what goes. Lists are replaced as a whole.
+void NodeDraft::put_changes(Json& into) const {
+  put(into, "labels", labels_);
+  put(into, "annotations", annotations_);
+  if (finalizers_) {
+    Json list;
+    for (const std::string& finalizer : *finalizers_) list.push_back(finalizer);
+    into.set({"metadata", "finalizers"}, std::move(list));
+  }
+  if (unschedulable_) into.set({"spec", "unschedulable"}, *unschedulable_ ? Json(true) : Json(nullptr));
+}
+
+Json NodeDraft::document() const { return document(kube::node_document(base_)); }
+
+Json NodeDraft::document(Json document) const {
+  put_changes(document);
+  for (const auto& [key, value] : labels_) {
+    if (!value) document.remove({"metadata", "labels", key});
+  }
+  for (const auto& [key, value] : annotations_) {
+    if (!value) document.remove({"metadata", "annotations", key});
+  }
+  if (finalizers_ && finalizers_->empty()) document.remove({"metadata", "finalizers"});
+  document.set({"spec", "unschedulable"}, unschedulable());
+  return document;
+}
+
+NodeDraft::Changes NodeDraft::changes() const { return {labels_, annotations_, finalizers_, unschedulable_}; }
 void NodeDraft::restore(Changes changes) {
   labels_ = std::move(changes.labels);
   annotations_ = std::move(changes.annotations);
+  finalizers_ = std::move(changes.finalizers);
+  unschedulable_ = changes.unschedulable;
 }
 
 }  // namespace careen::profiles

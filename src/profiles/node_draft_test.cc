@@ -68,5 +68,80 @@ TEST_F(NodeDraftTest, ChangesCanBeGivenBack) {
   EXPECT_EQ(draft.annotation("a"), std::nullopt);
 }
 
+TEST_F(NodeDraftTest, FinalizersAreSentAsAWholeList) {
+  node.finalizers = {"example.com/one", "example.com/two"};
+  EXPECT_TRUE(draft.has_finalizer("example.com/one"));
+  EXPECT_FALSE(draft.has_finalizer("example.com"));
+  draft.add_finalizer("example.com/three");
+  draft.remove_finalizer("example.com/one");
+  draft.remove_finalizer("example.com/none");
+  EXPECT_TRUE(draft.changed());
+  EXPECT_FALSE(draft.has_finalizer("example.com/one"));
+  EXPECT_TRUE(draft.has_finalizer("example.com/three"));
+  EXPECT_EQ(patch(), *Json::parse(R"({"metadata":{"resourceVersion":"42",
+    "finalizers":["example.com/two","example.com/three"]}})"));
+}
+
+TEST_F(NodeDraftTest, TheLastFinalizerGoesWithTheList) {
+  node.finalizers = {"example.com/one"};
+  draft.remove_finalizer("example.com/one");
+  EXPECT_EQ(patch(), *Json::parse(R"({"metadata":{"resourceVersion":"42","finalizers":null}})"));
+}
+
+TEST_F(NodeDraftTest, FinalizersThatAreThereOrComeBackAreNoChange) {
+  node.finalizers = {"example.com/one"};
+  draft.add_finalizer("example.com/one");
+  draft.remove_finalizer("example.com/none");
+  EXPECT_FALSE(draft.changed());
+  draft.add_finalizer("example.com/two");
+  draft.remove_finalizer("example.com/two");
+  EXPECT_FALSE(draft.changed());
+}
+
+TEST_F(NodeDraftTest, Cordons) {
+  EXPECT_FALSE(draft.unschedulable());
+  draft.set_unschedulable(false);
+  EXPECT_FALSE(draft.changed());
+  draft.set_unschedulable(true);
+  EXPECT_TRUE(draft.unschedulable());
+  EXPECT_TRUE(draft.changed());
+  EXPECT_EQ(patch(), *Json::parse(R"({"metadata":{"resourceVersion":"42"},"spec":{"unschedulable":true}})"));
+  draft.set_unschedulable(false);
+  EXPECT_FALSE(draft.changed());
+}
+
+TEST_F(NodeDraftTest, Uncordons) {
+  node.unschedulable = true;
+  EXPECT_TRUE(draft.unschedulable());
+  draft.set_unschedulable(false);
+  EXPECT_FALSE(draft.unschedulable());
+  EXPECT_EQ(patch(), *Json::parse(R"({"metadata":{"resourceVersion":"42"},"spec":{"unschedulable":null}})"));
+}
+
+TEST_F(NodeDraftTest, FinalizersAndCordonCanBeGivenBack) {
+  const auto before = draft.changes();
+  draft.add_finalizer("example.com/one");
+  draft.set_unschedulable(true);
+  draft.restore(before);
+  EXPECT_FALSE(draft.changed());
+  EXPECT_FALSE(draft.has_finalizer("example.com/one"));
+  EXPECT_FALSE(draft.unschedulable());
+}
+
+TEST_F(NodeDraftTest, TheDocumentShowsTheNodeAsItWillBe) {
+  node.finalizers = {"example.com/one"};
+  draft.set_label("new", "1");
+  draft.remove_label("zone");
+  draft.remove_annotation("note");
+  draft.remove_finalizer("example.com/one");
+  draft.set_unschedulable(true);
+  const Json document = draft.document();
+  EXPECT_EQ(document["metadata"]["labels"].dump(), R"({"empty":"","new":"1"})");
+  EXPECT_EQ(document["metadata"]["annotations"].size(), 0u);
+  EXPECT_FALSE(document["metadata"]["finalizers"].exists());
+  EXPECT_EQ(document["spec"]["unschedulable"].boolean(), true);
+  EXPECT_EQ(document["metadata"]["name"].text(), "a");
+}
+
 }  // namespace
 }  // namespace careen::profiles

@@ -58,7 +58,8 @@ Occupancy::Changes Occupancy::update(std::string_view name, const Config& config
   const kube::Node* node = nodes_.find(name);
   std::optional<Member> member;
   if (node) {
-    const bool admitted = ledger_.has(node->uid);
+    const auto entry = ledger_.entries().find(node->uid);
+    const bool admitted = entry != ledger_.entries().end() && entry->second.admission.counts;
     const bool labelled = label_of(*node, kStateLabel) == name_of(State::in_maintenance);
     const std::string* text = node->annotation(kDataAnnotation);
     const auto data = parse_node_data(text ? std::string_view(*text) : std::string_view{});
@@ -81,7 +82,7 @@ Occupancy::Changes Occupancy::update(std::string_view name, const Config& config
     }
   } else {
     for (const auto& [uid, entry] : ledger_.entries()) {
-      if (entry.admission.node == name) member.emplace();
+      if (entry.admission.node == name && entry.admission.counts) member.emplace();
     }
   }
 

@@ -16,6 +16,7 @@
 #include "budget/ledger.h"
 #include "kube/cache.h"
 #include "kube/node.h"
+#include "observe/prometheus.h"
 #include "profiles/config.h"
 
 namespace careen::profiles {
@@ -65,11 +66,14 @@ class Occupancy {
   mutable std::map<Scope, Members> scopes_;
 };
 
-// A limited number of places, shared by all nodes that ask with the same scope and maximum.
+// A limited number of places, shared by all nodes that ask for one of the same kind. Most are places in a scope of
+// nodes under maintenance; a group of leases, or a value that one node may use, are such places too.
 struct BudgetKey {
   Scope scope;
   int64_t max = 0;
   io::Duration skip_after{};  // not zero: maintenances older than this do not count any more
+  std::string lease = {};     // not empty: leases of that name, namespace/name, instead of a scope
+  std::optional<observe::Source> observation = std::nullopt;  // a value that was asked for, instead of a scope
   auto operator<=>(const BudgetKey&) const = default;
 };
 

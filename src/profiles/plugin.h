@@ -1,5 +1,5 @@
-// The table of plugins the configuration can name. A new plugin is one file with its class and factory, and one line
-// where the table is filled.
+// The table of plugins the configuration can name. A new plugin is one file with its class, its factory and what it
+// says about itself, and one line where the table is filled.
 #pragma once
 
 #include <map>
@@ -10,24 +10,27 @@
 #include "profiles/check.h"
 #include "profiles/config_reader.h"
 #include "profiles/notify.h"
+#include "profiles/plugin_doc.h"
 #include "profiles/trigger.h"
 
 namespace careen::profiles {
 
-// A factory reads its keys and returns the plugin; what it returns after it recorded an error is thrown away.
-using CheckFactory = std::unique_ptr<Check> (*)(ConfigReader&);
-using TriggerFactory = std::unique_ptr<Trigger> (*)(ConfigReader&);
-using NotifyFactory = std::unique_ptr<Notify> (*)(ConfigReader&);
+template <class Kind>
+struct Plugin {
+  // Reads its keys and returns the instance; what it returns after it recorded an error is thrown away.
+  std::unique_ptr<Kind> (*make)(ConfigReader&) = nullptr;
+  PluginDoc doc;
+};
+
+template <class Kind>
+using PluginTable = std::map<std::string, Plugin<Kind>, std::less<>>;
 
 struct PluginRegistry {
-  std::map<std::string, CheckFactory, std::less<>> checks;
-  std::map<std::string, TriggerFactory, std::less<>> triggers;
-  std::map<std::string, NotifyFactory, std::less<>> notifies;
+  PluginTable<Check> checks;
+  PluginTable<Trigger> triggers;
+  PluginTable<Notify> notifies;
   // Types of the file format that this version does not offer: they get a message of their own.
-  std::set<std::string, std::less<>> known_but_unavailable{
-      "anyLabel",    "condition", "nodeCount",       "clusterSemver",     "stagger",         "timeWindow",
-      "waitExclude", "affinity",  "kubernikusCount", "prometheusInstant", "checkHypervisor", "hypervisorCondition",
-      "mail",        "slack",     "slackThread",     "alterFinalizer",    "alterHypervisor", "eviction"};
+  std::set<std::string, std::less<>> known_but_unavailable;
 };
 
 }  // namespace careen::profiles

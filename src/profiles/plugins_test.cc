@@ -30,13 +30,14 @@ class PluginsTest : public WorldTest {
     const NodeDraft draft(*nodes.find(name));
     const ProfileData profile{since, State::operational, State::operational};
     EXPECT_EQ(config->checks.at(0).check->type(), type);
-    return config->checks.at(0).check->run({draft, "p", profile, occupancy, now});
+    return config->checks.at(0).check->run({draft, "p", profile, facts, now});
   }
   // The node's patch after the trigger ran on it.
   kube::Json trigger(std::string_view type, std::string_view settings, std::string_view name = "a") {
     configure(trigger_yaml(type, settings));
     NodeDraft draft(*nodes.find(name));
-    TriggerContext context{draft};
+    HypervisorDraft hypervisor;
+    TriggerContext context{draft, hypervisors, hypervisor};
     EXPECT_EQ(config->triggers.at(0).trigger->type(), type);
     EXPECT_EQ(config->triggers.at(0).trigger->apply(context).error, "");
     return kube::Json(kube::Json::parse(draft.merge_patch())->at("/metadata"));

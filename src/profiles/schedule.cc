@@ -1,59 +1,50 @@
 #include "profiles/schedule.h"
 
-#include <algorithm>
-#include <array>
 #include <string>
 
 #include "profiles/config_reader.h"
 
 namespace careen::profiles {
 
-namespace {
-
-std::string lower(std::string_view text) {
-  std::string out{text};
-  std::transform(out.begin(), out.end(), out.begin(),
-                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
-  return out;
+const std::vector<PluginDoc>& schedule_docs() {
+  static const std::vector<PluginDoc> kDocs{
+      {"periodic",
+       "Due when the state changed, and again after each interval while the node is not operational",
+       {{.name = "interval",
+         .type = KeyType::duration,
+         .text = "Time between two notifications of one node",
+         .otherwise = "1h"}},
+       R"(type: periodic
+config:
+  interval: 24h
+)"},
+      {"scheduled",
+       "Due once a day at a time of day, on some days of the week",
+       {{.name = "instant", .type = KeyType::time_of_day, .text = "When, in UTC", .required = true},
+        {.name = "weekdays",
+         .type = KeyType::texts,
+         .text = "Names of days, in full or their first three letters",
+         .required = true}},
+       R"(type: scheduled
+config:
+  instant: "9:30"
+  weekdays: [monday, wed, fri]
+)"},
+      {"oneshot",
+       "Due once for each change of state, after a delay",
+       {{.name = "delay",
+         .type = KeyType::duration,
+         .text = "Time from the change of state to the notification",
+         .otherwise = "1m"}},
+       R"(type: oneshot
+config:
+  delay: 10m
+)"},
+  };
+  return kDocs;
 }
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-
-constexpr std::array<std::string_view, 7> kWeekdays{"sunday",   "monday", "tuesday", "wednesday",
-                                                    "thursday", "friday", "saturday"};
-
-}  // namespace
-
-std::optional<ScheduleType> parse_schedule_type(std::string_view text) {
-  const std::string type = lower(text);
-  if (type == "periodic") return ScheduleType::periodic;
-  if (type == "scheduled") return ScheduleType::scheduled;
-  if (type == "oneshot") return ScheduleType::oneshot;
-  return std::nullopt;
-}
-
-std::optional<io::Duration> parse_time_of_day(std::string_view text) {
-  const std::size_t colon = text.find(':');
-  if ((colon != 1 && colon != 2) || text.size() != colon + 3) return std::nullopt;
-  const std::string_view hour_text = text.substr(0, colon), minute_text = text.substr(colon + 1);
-  if (!std::all_of(hour_text.begin(), hour_text.end(), is_digit) ||
-      !std::all_of(minute_text.begin(), minute_text.end(), is_digit)) {
-    return std::nullopt;
-  }
-  int hour = 0;
-  for (char c : hour_text) hour = hour * 10 + (c - '0');
-  const int minute = (minute_text[0] - '0') * 10 + (minute_text[1] - '0');
-  if (hour > 23 || minute > 59) return std::nullopt;
-  return io::hours{hour} + io::minutes{minute};
-}
-
-std::optional<unsigned> parse_weekday(std::string_view text) {
-  const std::string day = lower(text);
-  for (unsigned i = 0; i < kWeekdays.size(); ++i) {
-    if (day == kWeekdays[i] || day == kWeekdays[i].substr(0, 3)) return i;
-  }
-  return std::nullopt;
-}
+const PluginDoc& schedule_doc(ScheduleType type) { return schedule_docs()[static_cast<std::size_t>(type)]; }
 
 Schedule read_schedule(ScheduleType type, ConfigReader& reader) {
   Schedule schedule;
@@ -67,16 +58,14 @@ Schedule read_schedule(ScheduleType type, ConfigReader& reader) {
       break;
     case ScheduleType::scheduled: {
       const std::string instant = reader.string("instant", Required::yes);
-      const auto time = parse_time_of_day(instant);
+      const auto time = windows::parse_time_of_day(instant);
       if (!time && !instant.empty()) reader.error("instant", "must be a time of day such as 9:30");
       schedule.instant = time.value_or(schedule.instant);
-      for (const std::string& day : reader.strings("weekdays", Required::yes)) {
-        if (const auto number = parse_weekday(day)) {
-          schedule.weekdays.set(*number);
-        } else {
-          reader.error("weekdays", "must be names of days such as monday or mon");
-        }
-      }
+      const std::vector<std::string> names = reader.strings("weekdays", Required::yes);
+      if (names.empty()) break;
+      const auto weekdays = windows::parse_weekdays(names);
+      if (!weekdays) reader.error("weekdays", weekdays.error().message);
+      schedule.weekdays = weekdays.value_or(schedule.weekdays);
       break;
     }
   }

@@ -14,8 +14,10 @@
 #include "io/virtual_time.h"
 #include "kube/events.h"
 #include "kube/reflector.h"
+#include "notify/slack_threads.h"
 #include "profiles/controller.h"
 #include "profiles/test_support.h"
+#include "sim/outside.h"
 #include "sim/test_api.h"
 
 namespace careen::profiles {
@@ -28,7 +30,9 @@ class Replica {
         transport(api.connect(*loop)),
         ledger(*loop, client, problems, io::Log{}, metrics,
                budget::LedgerOptions{"kube-system", "careen-ledger", std::move(identity)}),
-        controller({*loop, client, atoms, nodes, ledger, events, metrics, problems, io::Log{}}, options) {
+        controller({*loop, client, atoms, decoder, nodes, pods, leases, hypervisors, ledger, outside, events, metrics,
+                    problems, random, io::Log{}},
+                   options) {
     controller.set_config(std::make_shared<Config>(config_of(yaml)));
     scope.spawn(start());
   }
@@ -46,7 +50,16 @@ class Replica {
   io::Problems problems{io::Log{}};
   kube::Client client{*loop, *transport, metrics, random};
   kube::AtomPool atoms;
+  kube::NodeDecoder decoder{atoms};
   kube::Store<kube::Node> nodes;
+  kube::PodStore pods{atoms};
+  kube::Store<kube::Lease> leases;
+  kube::Store<kube::Object> hypervisors;
+  sim::Outside people{*loop};
+  std::unique_ptr<io::HttpClient> http = people.connect(*loop);
+  std::unique_ptr<io::MailClient> mail = people.connect_mail(*loop);
+  notify::SlackThreads slack_threads{*loop};
+  notify::Outside outside{*loop, *http, *mail, client, slack_threads};
   budget::Ledger ledger;
   kube::EventRecorder events{*loop, client, metrics, problems, "host"};
   std::unique_ptr<kube::Sink> sink = kube::make_sink(nodes, atoms);

@@ -17,9 +17,13 @@
 #include "kube/json.h"
 #include "profiles/config.h"
 #include "profiles/data.h"
+#include "observe/observations.h"
 #include "profiles/decide.h"
+#include "profiles/fleet.h"
+#include "profiles/hypervisors.h"
 #include "profiles/names.h"
 #include "profiles/plugins.h"
+#include "sim/outside.h"
 #include "sim/test_api.h"
 
 namespace careen::profiles {
@@ -63,8 +67,11 @@ class WorldTest : public testing::Test {
     auto node =
         kube::decode_node(node_json(name, "uid-" + std::string(name), ++version, labels, annotations).dump(), atoms);
     ASSERT_TRUE(node) << node.error().message;
+    const kube::Node* known = nodes.find(name);
+    const std::optional<kube::Node> before = known ? std::optional(*known) : std::nullopt;
     nodes.put(std::move(*node));
     if (config) occupancy.update(name, *config);
+    fleet.node_changed(before ? &*before : nullptr, nodes.find(name));
   }
   // A node with one profile, as careen leaves it.
   void put_in(std::string_view name, std::string_view profile, State state, Texts labels = {},
@@ -81,7 +88,9 @@ class WorldTest : public testing::Test {
     ledger.reserve({"uid-" + name, name, "profile/p", now});
     occupancy.update(name, *config);
   }
-  Decision decide_on(std::string_view name) { return decide({nodes, *config, occupancy}, name, now); }
+  Decision decide_on(std::string_view name) {
+    return decide({nodes, *config, facts, deliveries, notify_blocking}, name, now);
+  }
 
   // A part of the decision's patch; nothing without a patch.
   static std::optional<std::string> patched(const Decision& decision, std::string_view field, std::string_view key) {
@@ -113,7 +122,20 @@ class WorldTest : public testing::Test {
   kube::AtomPool atoms;
   kube::Store<kube::Node> nodes;
   budget::Ledger ledger{*loop, client, problems, io::Log{}, metrics, std::nullopt};
+  kube::PodStore pods{atoms, prefers_operational()};
+  kube::Store<kube::Lease> leases;
+  kube::Store<kube::Object> hypervisor_objects;
+  sim::Outside outside{*loop};
+  std::unique_ptr<io::HttpClient> http = outside.connect(*loop);
+  Topics topics;
   Occupancy occupancy{nodes, ledger};
+  Fleet fleet{nodes, pods, topics};
+  StaggerLeases lease_facts{leases, topics};
+  Hypervisors hypervisors{hypervisor_objects};
+  observe::Observations observations{*loop, *http, metrics, {}, [](const observe::Source&) {}};
+  Facts facts{occupancy, fleet, lease_facts, hypervisors, observations, topics};
+  Deliveries deliveries;
+  bool notify_blocking = false;
   std::optional<Config> config;
   uint64_t version = 100;
 };

@@ -7,6 +7,7 @@ namespace careen::profiles {
 
 struct TriggerContext;
 struct TriggerResult;
+struct Needs;
 
 class Trigger {
  public:
@@ -17,6 +18,8 @@ class Trigger {
 
   // The plugin's name in the configuration file, such as alterLabel.
   virtual std::string_view type() const = 0;
+  // Adds what it has to know besides the nodes.
+  virtual void add_needs(Needs&) const {}
   virtual TriggerResult apply(TriggerContext& context) const = 0;
 };
 

@@ -2,8 +2,27 @@
 
 namespace careen::profiles {
 
-std::unique_ptr<Trigger> make_alter_label(ConfigReader& config) {
+namespace {
+std::unique_ptr<Trigger> make(ConfigReader& config) {
   return std::make_unique<AlterKey<&NodeDraft::set_label, &NodeDraft::remove_label>>("alterLabel", config);
+}
+}  // namespace
+
+Plugin<Trigger> alter_label_trigger() {
+  return {make,
+          {"alterLabel",
+           "Sets or removes a label of the node",
+           {
+               {.name = "key", .text = "Key of the label", .required = true},
+               {.name = "value", .text = "The value to set"},
+               {.name = "remove", .type = KeyType::boolean, .text = "Remove it instead", .otherwise = "false"},
+           },
+           R"(- name: mark_rebooting
+  type: alterLabel
+  config:
+    key: example.com/rebooting
+    value: "true"
+)"}};
 }
 
 }  // namespace careen::profiles

@@ -3,6 +3,8 @@
 #include <set>
 #include <utility>
 
+#include "web/start_page.h"
+
 namespace careen::web {
 
 namespace {
@@ -25,16 +27,13 @@ std::optional<io::ServerResponse> refuse_writes(const io::ServerRequest& request
 
 io::Task<io::ServerResponse> at_once(io::ServerResponse response) { co_return response; }
 
-Server serve(io::RealLoop& loop, const std::string& address,
-             std::function<io::ServerResponse(const io::ServerRequest&)> answer) {
+Server serve(io::RealLoop& loop, const std::string& address, io::ServerHandler answer) {
   if (address.empty() || address == "0") return nullptr;
   io::ServerOptions options;
   options.address = address;
   // Nobody has anything to tell us here.
   options.max_body = 64 << 10;
-  return io::serve_http(loop, std::move(options), [answer = std::move(answer)](const io::ServerRequest& request) {
-    return at_once(answer(request));
-  });
+  return io::serve_http(loop, std::move(options), std::move(answer));
 }
 
 }  // namespace
@@ -48,6 +47,15 @@ io::ServerResponse answer_metrics(const io::ServerRequest& request, io::Metrics&
   response.body = metrics.expose();
   if (on_scrape) on_scrape();
   return response;
+}
+
+io::Task<io::ServerResponse> answer_site(io::ServerRequest request, io::Metrics& metrics,
+                                         const std::function<void()>& on_scrape, InfoApi* info) {
+  if (request.path == "/metrics") return at_once(answer_metrics(request, metrics, on_scrape));
+  if (auto refused = refuse_writes(request)) return at_once(std::move(*refused));
+  if (request.path != InfoApi::kPath) return at_once(answer_start_page(request));
+  if (!info) return at_once(not_found("/metrics and /static/"));
+  return info->answer(std::move(request));
 }
 
 io::ServerResponse answer_probes(const io::ServerRequest& request, const Probes& probes) {
@@ -72,14 +80,17 @@ void show_problems(io::Metrics& metrics, const io::Problems& problems) {
 }
 
 Server serve_metrics(io::RealLoop& loop, const std::string& address, io::Metrics& metrics,
-                     std::function<void()> on_scrape) {
-  return serve(loop, address, [&metrics, on_scrape = std::move(on_scrape)](const io::ServerRequest& request) {
-    return answer_metrics(request, metrics, on_scrape);
+                     std::function<void()> on_scrape, InfoApi* info) {
+  Server server = serve(loop, address, [&metrics, on_scrape = std::move(on_scrape), info](io::ServerRequest request) {
+    return answer_site(std::move(request), metrics, on_scrape, info);
   });
+  if (info && server && *server) info->set_port((*server)->port());
+  return server;
 }
 
 Server serve_probes(io::RealLoop& loop, const std::string& address, const Probes& probes) {
-  return serve(loop, address, [&probes](const io::ServerRequest& request) { return answer_probes(request, probes); });
+  return serve(loop, address,
+               [&probes](const io::ServerRequest& request) { return at_once(answer_probes(request, probes)); });
 }
 
 }  // namespace careen::web

@@ -1,5 +1,5 @@
-// The HTTP surface of a replica: metrics on one address, probes on another. What is answered is decided by plain
-// functions of the request; the servers only carry them.
+// The HTTP surface of a replica: metrics, the info document and a page for people on one address, probes on another.
+// What is answered is decided by plain functions of the request; the servers only carry them.
 #pragma once
 
 #include <functional>
@@ -9,6 +9,7 @@
 #include "io/http_server.h"
 #include "io/metrics.h"
 #include "io/problems.h"
+#include "web/info.h"
 #include "web/probes.h"
 
 namespace careen::web {
@@ -16,6 +17,10 @@ namespace careen::web {
 // /metrics in Prometheus' text format; `on_scrape` (may be empty) is called for each. Anything else is not found.
 io::ServerResponse answer_metrics(const io::ServerRequest& request, io::Metrics& metrics,
                                   const std::function<void()>& on_scrape);
+// What the metrics' address serves: /metrics, /api/v1/info unless `info` is null, and the start page, to which every
+// unknown path leads.
+io::Task<io::ServerResponse> answer_site(io::ServerRequest request, io::Metrics& metrics,
+                                         const std::function<void()>& on_scrape, InfoApi* info);
 // The probes; anything else is not found.
 io::ServerResponse answer_probes(const io::ServerRequest& request, const Probes& probes);
 
@@ -24,8 +29,9 @@ void show_problems(io::Metrics& metrics, const io::Problems& problems);
 
 // Each listens until its server is destroyed. An address that is empty or "0" means none: the pointer is null.
 using Server = io::Result<std::unique_ptr<io::HttpServer>>;
+// `info` may be null; it must live as long as the server.
 Server serve_metrics(io::RealLoop& loop, const std::string& address, io::Metrics& metrics,
-                     std::function<void()> on_scrape = {});
+                     std::function<void()> on_scrape = {}, InfoApi* info = nullptr);
 Server serve_probes(io::RealLoop& loop, const std::string& address, const Probes& probes);
 
 }  // namespace careen::web

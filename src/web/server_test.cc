@@ -6,6 +6,8 @@
 #include "io/http.h"
 #include "io/real_loop.h"
 #include "io/sync.h"
+#include "kube/json.h"
+#include "sim/test_api.h"
 
 namespace careen::web {
 namespace {
@@ -54,6 +56,50 @@ TEST(MetricsPageTest, OpenProblemsAreGauges) {
   EXPECT_THAT(metrics.expose(), HasSubstr("careen_problem{key=\"config\"} 1"));
 }
 
+io::Task<void> keep(io::Task<io::ServerResponse> task, std::optional<io::ServerResponse>& out) {
+  out = co_await std::move(task);
+}
+
+class SiteTest : public testing::Test {
+ protected:
+  io::ServerResponse get(const std::string& path, const std::string& method = "GET") {
+    std::optional<io::ServerResponse> out;
+    io::Scope scope(loop);
+    scope.spawn(keep(answer_site({method, path, "", {}, {}}, metrics, {}, nullptr), out));
+    loop.run_until([&] { return out.has_value(); });
+    return std::move(*out);
+  }
+  io::RealLoop loop;
+  io::Metrics metrics;
+};
+
+TEST_F(SiteTest, EveryPathLeadsToThePage) {
+  for (const char* path : {"/", "", "/metrics/", "/dashboard", "/staticx", "/api"}) {
+    const auto first = get(path);
+    EXPECT_EQ(first.status, 301) << path;
+    EXPECT_EQ(io::header(first.headers, "Location"), "/static");
+  }
+  const auto second = get("/static");
+  EXPECT_EQ(second.status, 307);
+  EXPECT_EQ(io::header(second.headers, "Location"), "/static/");
+  for (const char* path : {"/static/", "/static/index.html"}) {
+    const auto page = get(path);
+    EXPECT_EQ(page.status, 200);
+    EXPECT_EQ(page.content_type, "text/html; charset=utf-8");
+    EXPECT_THAT(page.body, AllOf(HasSubstr("href=\"/metrics\""), HasSubstr("href=\"/api/v1/info\"")));
+  }
+  EXPECT_EQ(get("/static/other.js").status, 404);
+}
+
+TEST_F(SiteTest, MetricsAreBesideIt) {
+  metrics.counter("careen_things_total", "Things.").add(3);
+  EXPECT_THAT(get("/metrics").body, HasSubstr("careen_things_total 3"));
+  EXPECT_EQ(get("/metrics", "POST").status, 405);
+  EXPECT_EQ(get("/", "POST").status, 405);
+  EXPECT_EQ(get("/api/v1/info", "DELETE").status, 405);
+  EXPECT_EQ(get("/api/v1/info").status, 404);  // nobody offers it
+}
+
 io::Task<void> fetch(io::HttpClient& client, std::string url, std::optional<io::Result<io::HttpResponse>>& out) {
   io::HttpRequest request;
   request.url = std::move(url);
@@ -88,6 +134,45 @@ TEST(ServerTest, AnswersOverTheNetwork) {
   EXPECT_EQ(page.status, 200);
   EXPECT_EQ(io::header(page.headers, "content-type"), "text/plain; version=0.0.4; charset=utf-8");
   EXPECT_TRUE(scraped);
+}
+
+// A follower asks the leader on the port that both serve on: here, itself.
+TEST(ServerTest, TheInfoDocumentPassesThroughAFollower) {
+  io::RealLoop loop;
+  io::Metrics metrics;
+  io::Random random{1};
+  sim::TestApi api(loop);
+  api.put("/api/v1/namespaces/kube-system/pods/leader",
+          *kube::Json::parse(R"({"apiVersion":"v1","kind":"Pod","status":{"podIP":"127.0.0.1"}})"));
+  const auto transport = api.connect(loop);
+  kube::Client kube_client(loop, *transport, metrics, random);
+  const auto http = io::make_http_client(loop, {});
+  std::string large(3 << 20, 'x');
+  int asked = 0;
+  // Leads only for the request that was sent on.
+  InfoApi info(loop, kube_client, *http,
+               {[&] { return ++asked == 2; }, [] { return "leader_1"; },
+                [&]() -> InfoSource::Pieces {
+                  return [&, at = size_t{0}](std::string& into) mutable {
+                    if (at == large.size()) return false;
+                    into += large.substr(at, 1 << 16);
+                    at += 1 << 16;
+                    return true;
+                  };
+                }},
+               "kube-system");
+  const auto server = serve_metrics(loop, "127.0.0.1:0", metrics, {}, &info);
+  ASSERT_TRUE(server) << server.error().message;
+  const auto client = io::make_http_client(loop, {});
+  std::optional<io::Result<io::HttpResponse>> out;
+  io::Scope scope(loop);
+  scope.spawn(fetch(*client, "http://127.0.0.1:" + std::to_string((*server)->port()) + "/api/v1/info", out));
+  loop.run_until([&] { return out.has_value(); });
+  ASSERT_TRUE(*out) << out->error().message;
+  EXPECT_EQ((**out).status, 200) << (**out).body;
+  EXPECT_EQ(io::header((**out).headers, "content-type"), "application/json");
+  EXPECT_EQ((**out).body, large);
+  EXPECT_EQ(asked, 2);
 }
 
 TEST(ServerTest, NoAddressMeansNoServer) {

@@ -1,0 +1,69 @@
+#include "app/info_source.h"
+
+#include "profiles/info.h"
+#include "profiles/names.h"
+
+namespace careen::app {
+
+namespace {
+
+using profiles::NodeInfo;
+
+std::vector<profiles::PendingNotification> pending(const kube::Node& node, const profiles::Deliveries& deliveries) {
+  std::vector<profiles::PendingNotification> all;
+  const std::string* text = node.annotation(profiles::kOutboxAnnotation);
+  const auto messages = profiles::parse_outbox(text ? std::string_view(*text) : std::string_view{});
+  if (!messages) return all;
+  for (const profiles::OutboxMessage& message : *messages) {
+    const std::string id = message.id();
+    if (deliveries.sent(node.uid, id)) continue;
+    const profiles::Deliveries::Attempt* attempt = deliveries.attempt(node.uid, id);
+    all.push_back({message.instance, message.profile, attempt ? attempt->tries : 0, attempt ? attempt->error : "",
+                   message.at});
+  }
+  return all;
+}
+
+// One node after the other, decided anew when it is its turn.
+class Nodes {
+ public:
+  explicit Nodes(Replica& replica) : replica_(replica) {}
+
+  std::optional<NodeInfo> next(std::string_view after) {
+    const kube::Node* node = replica_.nodes().next(after);
+    const profiles::Controller& controller = replica_.controller();
+    if (!node || !controller.config()) return std::nullopt;
+    decision_ = controller.explain(node->name);
+    NodeInfo info{node->name,
+                  decision_.profiles,
+                  profiles::shown_labels(*node, controller.config()->dashboard_label_filter),
+                  replica_.now(),
+                  pending(*node, controller.deliveries()),
+                  {}};
+    for (const profiles::ProfileOutcome& profile : decision_.profiles) {
+      if (profile.wake) info.wakes.emplace_back(profile.name, *profile.wake);
+    }
+    return info;
+  }
+
+ private:
+  Replica& replica_;
+  profiles::Decision decision_;
+};
+
+}  // namespace
+
+web::InfoSource info_source(Replica& replica) {
+  web::InfoSource source;
+  source.leading = [&replica] { return replica.controller().running(); };
+  source.holder = [&replica] { return replica.election().holder(); };
+  source.document = [&replica]() -> web::InfoSource::Pieces {
+    const auto nodes = std::make_shared<Nodes>(replica);
+    const auto pieces = std::make_shared<profiles::InfoPieces>(
+        [nodes](std::string_view after) { return nodes->next(after); });
+    return [pieces](std::string& into) { return pieces->read(into); };
+  };
+  return source;
+}
+
+}  // namespace careen::app

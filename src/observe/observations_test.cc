@@ -1,0 +1,360 @@
+#include "observe/observations.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "io/metrics.h"
+#include "io/virtual_time.h"
+#include "observe/test_http.h"
+
+namespace careen::observe {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+using Kind = ObservationState::Kind;
+
+const Source kSource{"http://me:secret@prom:9090", "up"};
+
+class ObservationsTest : public testing::Test {
+ protected:
+  ObservationState state(const Source& source = kSource) const { return observations.state(source, loop->wall_now()); }
+  Kind kind(const Source& source = kSource) const { return state(source).kind; }
+  std::string why(const Source& source = kSource) const { return state(source).why; }
+  void acknowledge(const char* node) { observations.settled(node, true, loop->wall_now()); }
+  void did_not_happen(const char* node) { observations.settled(node, false, loop->wall_now()); }
+  // Wanted, asked and answered.
+  void observe(const Source& source = kSource) {
+    observations.want(source);
+    time.settle();
+    ASSERT_EQ(kind(source), Kind::usable);
+  }
+  // From now on every change of the source makes somebody want it again.
+  void keep_wanting() {
+    still_wanted = true;
+    observations.want(kSource);
+  }
+
+  io::VirtualTime time;
+  std::unique_ptr<io::Loop> loop = time.make_loop();
+  ScriptedHttp http{*loop};
+  io::Metrics metrics;
+  std::vector<std::string> changes;  // queries
+  bool still_wanted = false;
+  Observations observations{
+      *loop, http, metrics, {.interval = io::seconds{30}, .in_flight_per_endpoint = 4}, [this](const Source& source) {
+        changes.push_back(source.query);
+        if (still_wanted) observations.want(source);
+      }};
+};
+
+TEST_F(ObservationsTest, NothingIsAskedThatNobodyWants) {
+  time.run_for(io::hours{1});
+  EXPECT_EQ(kind(), Kind::pending);
+  EXPECT_EQ(why(), "not asked yet");
+  EXPECT_EQ(observations.latest(kSource), nullptr);
+  EXPECT_THAT(http.requests, IsEmpty());
+}
+
+TEST_F(ObservationsTest, AWantedSourceIsAskedAtOnce) {
+  http.answers.push_back(vector_answer("7", io::seconds{2}));
+  const io::Wall begin = loop->wall_now();
+  observations.want(kSource);
+  EXPECT_EQ(why(), "being asked");
+  time.run_for(io::seconds{1});
+  EXPECT_EQ(kind(), Kind::pending);
+  EXPECT_EQ(why(), "being asked since 1s ago");
+  EXPECT_THAT(changes, IsEmpty());
+  time.run_for(io::seconds{1});
+  ASSERT_EQ(kind(), Kind::usable);
+  EXPECT_EQ(state().observation->value, 7);
+  EXPECT_EQ(state().observation->asked_at, begin);
+  EXPECT_EQ(state().observation->answered_at, begin + io::seconds{2});
+  EXPECT_EQ(state().usable_until, begin + io::seconds{32});
+  EXPECT_THAT(changes, ElementsAre("up"));
+}
+
+TEST_F(ObservationsTest, ManyWantsAreOneRequest) {
+  for (int i = 0; i < 100; ++i) observations.want(kSource);
+  time.settle();
+  for (int i = 0; i < 100; ++i) observations.want(kSource);
+  time.settle();
+  EXPECT_THAT(http.requests, SizeIs(1));
+}
+
+TEST_F(ObservationsTest, IsAskedOnceAnIntervalWhileWanted) {
+  keep_wanting();
+  time.run_for(io::minutes{5});
+  EXPECT_THAT(http.requests, SizeIs(11));
+  still_wanted = false;
+  time.run_for(io::minutes{5});
+  EXPECT_THAT(http.requests, SizeIs(12));  // what was wanted before is asked for a last time
+  EXPECT_EQ(observations.latest(kSource), nullptr);
+}
+
+TEST_F(ObservationsTest, TheIntervalCountsFromTheAnswer) {
+  http.otherwise = [](const io::HttpRequest&) { return vector_answer("1", io::seconds{5}); };
+  keep_wanting();
+  time.run_for(io::seconds{36});
+  ASSERT_THAT(http.sent_at, SizeIs(2));
+  EXPECT_EQ(http.sent_at[1] - http.sent_at[0], io::seconds{35});
+}
+
+TEST_F(ObservationsTest, IsUsableUntilItIsOlderThanTheInterval) {
+  observe();
+  const io::Wall until = state().usable_until;
+  EXPECT_EQ(observations.state(kSource, until).kind, Kind::usable);
+  const ObservationState after = observations.state(kSource, until + io::Duration{1});
+  EXPECT_EQ(after.kind, Kind::pending);
+  EXPECT_EQ(after.why, "older than 30s");
+}
+
+TEST_F(ObservationsTest, AskedAgainAtOnceWhenWantedLate) {
+  observe();
+  time.run_for(io::minutes{10});
+  observations.want(kSource);
+  time.settle();
+  EXPECT_THAT(http.requests, SizeIs(2));
+  EXPECT_EQ(kind(), Kind::usable);
+  EXPECT_EQ(state().observation->serial, 2u);
+}
+
+TEST_F(ObservationsTest, ErrorsAreStatesToo) {
+  http.otherwise = [](const io::HttpRequest&) { return http_answer(404); };
+  keep_wanting();
+  time.settle();
+  ASSERT_EQ(kind(), Kind::failed);
+  EXPECT_EQ(state().observation->error, "http://***@prom:9090: HTTP status 404");
+  // Once an interval, so that failures count once an interval.
+  time.run_for(io::minutes{2});
+  EXPECT_THAT(http.requests, SizeIs(5));
+  EXPECT_THAT(changes, SizeIs(5));
+  EXPECT_EQ(state().observation->serial, 5u);
+}
+
+TEST_F(ObservationsTest, AnErrorEndsWithTheNextGoodAnswer) {
+  http.answers = {http_answer(500), vector_answer("3")};
+  keep_wanting();
+  time.run_for(io::seconds{29});
+  EXPECT_EQ(kind(), Kind::failed);
+  time.run_for(io::seconds{1});
+  ASSERT_EQ(kind(), Kind::usable);
+  EXPECT_EQ(state().observation->value, 3);
+  EXPECT_THAT(state().observation->error, IsEmpty());
+}
+
+TEST_F(ObservationsTest, UsedUpWhileTheWriteIsPending) {
+  observe();
+  observations.use_up(kSource, "a");
+  EXPECT_EQ(kind(), Kind::pending);
+  EXPECT_EQ(why(), "used by node a, waiting for its write");
+  // Nobody asks before the write is settled: the answer could not be used.
+  observations.want(kSource);
+  time.run_for(io::minutes{5});
+  EXPECT_THAT(http.requests, SizeIs(1));
+}
+
+TEST_F(ObservationsTest, AfterAnAcknowledgedWriteItIsAskedAnew) {
+  observe();
+  observations.use_up(kSource, "a");
+  observations.want(kSource);
+  time.run_for(io::seconds{1});
+  http.answers.push_back(vector_answer("5", io::seconds{1}));
+  changes.clear();
+  acknowledge("a");
+  EXPECT_THAT(changes, ElementsAre("up"));
+  EXPECT_EQ(kind(), Kind::pending);
+  time.run_for(io::seconds{1});
+  ASSERT_EQ(kind(), Kind::usable);
+  EXPECT_EQ(state().observation->value, 5);
+}
+
+TEST_F(ObservationsTest, AfterAnAcknowledgedWriteNothingIsAskedThatNobodyWants) {
+  observe();
+  observations.use_up(kSource, "a");
+  acknowledge("a");
+  EXPECT_EQ(why(), "used up by another node");
+  time.run_for(io::minutes{5});
+  EXPECT_THAT(http.requests, SizeIs(1));
+  observe();
+  EXPECT_THAT(http.requests, SizeIs(2));
+}
+
+TEST_F(ObservationsTest, AWriteThatDidNotHappenGivesItBack) {
+  observe();
+  observations.use_up(kSource, "a");
+  changes.clear();
+  did_not_happen("a");
+  EXPECT_EQ(kind(), Kind::usable);
+  EXPECT_THAT(changes, ElementsAre("up"));
+  EXPECT_THAT(http.requests, SizeIs(1));
+}
+
+TEST_F(ObservationsTest, GivenBackTooLateItIsAskedAnew) {
+  observe();
+  observations.use_up(kSource, "a");
+  observations.want(kSource);
+  time.run_for(io::seconds{31});
+  did_not_happen("a");
+  EXPECT_EQ(why(), "being asked");
+  time.settle();
+  EXPECT_EQ(kind(), Kind::usable);
+  EXPECT_THAT(http.requests, SizeIs(2));
+}
+
+TEST_F(ObservationsTest, EveryUserHasToSettle) {
+  observe();
+  observations.use_up(kSource, "a");
+  observations.use_up(kSource, "b");
+  did_not_happen("a");
+  EXPECT_EQ(why(), "used by node b, waiting for its write");
+  did_not_happen("c");
+  EXPECT_EQ(kind(), Kind::pending);
+  did_not_happen("b");
+  EXPECT_EQ(kind(), Kind::usable);
+}
+
+TEST_F(ObservationsTest, OneAcknowledgedUserIsEnoughToUseItUp) {
+  observe();
+  observations.use_up(kSource, "a");
+  observations.use_up(kSource, "b");
+  acknowledge("a");
+  did_not_happen("b");
+  EXPECT_EQ(why(), "used up by another node");
+}
+
+TEST_F(ObservationsTest, OneNodeMayUseUpSeveralSources) {
+  const Source other{"http://other", "down"};
+  observe();
+  observe(other);
+  observations.use_up(kSource, "a");
+  observations.use_up(other, "a");
+  changes.clear();
+  acknowledge("a");
+  EXPECT_THAT(changes, testing::UnorderedElementsAre("up", "down"));
+  EXPECT_EQ(kind(), Kind::pending);
+  EXPECT_EQ(kind(other), Kind::pending);
+}
+
+// The request under way was sent before the write was acknowledged: its answer may not know of the admission.
+TEST_F(ObservationsTest, AnAnswerToAnEarlierRequestDoesNotCount) {
+  observe();
+  observations.want(kSource);
+  http.answers = {vector_answer("2", io::seconds{5}), vector_answer("3")};
+  time.run_for(io::seconds{30});  // asked again, and still usable at this very moment
+  ASSERT_EQ(kind(), Kind::usable);
+  observations.use_up(kSource, "a");
+  observations.want(kSource);
+  time.run_for(io::seconds{1});
+  acknowledge("a");
+  time.run_for(io::seconds{4});
+  ASSERT_EQ(kind(), Kind::usable);
+  EXPECT_EQ(state().observation->value, 3);
+  EXPECT_THAT(http.requests, SizeIs(3));
+}
+
+TEST_F(ObservationsTest, AnAnswerDuringTheWriteCountsIfTheWriteDidNotHappen) {
+  observe();
+  observations.want(kSource);
+  http.answers = {vector_answer("2", io::seconds{5})};
+  time.run_for(io::seconds{30});
+  observations.use_up(kSource, "a");
+  time.run_for(io::seconds{5});
+  EXPECT_EQ(why(), "used by node a, waiting for its write");
+  did_not_happen("a");
+  ASSERT_EQ(kind(), Kind::usable);
+  EXPECT_EQ(state().observation->value, 2);
+}
+
+TEST_F(ObservationsTest, AnAnswerDuringTheWriteDoesNotCountOnceItIsAcknowledged) {
+  observe();
+  observations.want(kSource);
+  http.answers = {vector_answer("2", io::seconds{5}), vector_answer("3")};
+  time.run_for(io::seconds{30});
+  observations.use_up(kSource, "a");
+  time.run_for(io::seconds{5});
+  acknowledge("a");
+  EXPECT_EQ(kind(), Kind::pending);
+  time.settle();
+  ASSERT_EQ(kind(), Kind::usable);
+  EXPECT_EQ(state().observation->value, 3);
+}
+
+TEST_F(ObservationsTest, AHangingEndpointBlocksNothingElse) {
+  const Source other{"http://other:9090", "up"};
+  http.otherwise = [](const io::HttpRequest& request) {
+    return vector_answer("1", request.url.starts_with("http://prom") ? io::hours{1} : io::Duration{});
+  };
+  observations.want(kSource);
+  observations.want(other);
+  time.settle();
+  EXPECT_EQ(kind(), Kind::pending);
+  EXPECT_EQ(kind(other), Kind::usable);
+  time.run_for(io::seconds{10});
+  ASSERT_EQ(kind(), Kind::failed);
+  EXPECT_THAT(state().observation->error, HasSubstr("no answer"));
+  EXPECT_EQ(http.in_flight, 0);
+}
+
+TEST_F(ObservationsTest, AtMostFourRequestsAtOnceToOneEndpoint) {
+  http.otherwise = [](const io::HttpRequest&) { return vector_answer("1", io::seconds{1}); };
+  std::vector<Source> sources;
+  // Path and credentials make no other endpoint.
+  for (int i = 0; i < 10; ++i) sources.push_back({"http://u" + std::to_string(i) + "@prom/" + std::to_string(i), "up"});
+  for (const Source& source : sources) observations.want(source);
+  time.run_for(io::milliseconds{500});
+  EXPECT_EQ(http.in_flight, 4);
+  EXPECT_EQ(why(sources[9]), "waiting for its turn, 4 requests to http://prom:80 are under way");
+  time.run_for(io::milliseconds{2500});
+  EXPECT_EQ(http.most_in_flight, 4);
+  for (const Source& source : sources) EXPECT_EQ(kind(source), Kind::usable);
+  // The time of asking is that of the request, not that of the wish.
+  EXPECT_EQ(observations.latest(sources[9])->asked_at - observations.latest(sources[0])->asked_at, io::seconds{2});
+}
+
+TEST_F(ObservationsTest, ANewIntervalCountsAtOnce) {
+  keep_wanting();
+  time.settle();
+  observations.set_interval(io::seconds{10});
+  time.run_for(io::seconds{11});
+  EXPECT_THAT(http.requests, SizeIs(2));
+  observations.set_interval(io::minutes{10});
+  time.run_for(io::minutes{9});
+  EXPECT_THAT(http.requests, SizeIs(2));
+}
+
+TEST_F(ObservationsTest, NoIntervalMakesATightLoop) {
+  observations.set_interval(io::Duration{0});
+  keep_wanting();
+  time.run_for(io::seconds{1});
+  EXPECT_THAT(http.requests, SizeIs(11));
+}
+
+TEST_F(ObservationsTest, MetricsCountWithoutCredentials) {
+  http.answers = {vector_answer("1"), http_answer(500), vector_answer("1", io::hours{1})};
+  keep_wanting();
+  time.run_for(io::minutes{2});
+  const std::string text = metrics.expose();
+  EXPECT_THAT(text, HasSubstr(R"(careen_observations_total{endpoint="http://prom:9090",result="success"} 2)"));
+  EXPECT_THAT(text, HasSubstr(R"(careen_observations_total{endpoint="http://prom:9090",result="error"} 1)"));
+  EXPECT_THAT(text, HasSubstr(R"(careen_observations_total{endpoint="http://prom:9090",result="timeout"} 1)"));
+  EXPECT_THAT(text, HasSubstr(R"(careen_observation_duration_seconds_count{endpoint="http://prom:9090"} 4)"));
+  EXPECT_THAT(text, testing::Not(HasSubstr("secret")));
+}
+
+TEST_F(ObservationsTest, RequestsEndWithTheirOwner) {
+  http.otherwise = [](const io::HttpRequest&) { return vector_answer("1", io::seconds{1}); };
+  {
+    Observations own(*loop, http, metrics, {}, [](const Source&) { FAIL(); });
+    own.want(kSource);
+    time.settle();
+    EXPECT_EQ(http.in_flight, 1);
+  }
+  EXPECT_EQ(http.in_flight, 0);
+  time.run_for(io::minutes{5});
+}
+
+}  // namespace
+}  // namespace careen::observe

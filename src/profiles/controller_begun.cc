@@ -1,0 +1,225 @@
+// Transitions that take more than one write, and writes whose end is not known: what has begun is brought to an end,
+// by this process or by the one that takes over from it.
+#include <algorithm>
+
+#include "kube/decode.h"
+#include "kube/json.h"
+#include "profiles/controller_meters.h"
+#include "profiles/data.h"
+#include "profiles/names.h"
+
+namespace careen::profiles {
+
+using io::Task;
+
+namespace {
+constexpr io::Duration kSettleRetry = io::seconds{1};
+
+// The node has moved since then.
+bool has_moved_since(const kube::Node& node, io::Wall then) {
+  const std::string* text = node.annotation(kDataAnnotation);
+  const auto data = parse_node_data(text ? std::string_view(*text) : std::string_view{});
+  if (!data) return true;
+  return std::any_of(data->profiles.begin(), data->profiles.end(),
+                     [&](const auto& profile) { return profile.second.transition >= then; });
+}
+}  // namespace
+
+// False when the transition cannot go on; then somebody else is to decide anew, or has been told why not.
+Task<bool> Controller::take_leases(std::string key, const Decision& decision) {
+  for (const LeaseGrab& grab : decision.leases) {
+    const io::Wall acquired = std::chrono::floor<io::microseconds>(decision.admission->since);
+    // Whether or not the answer comes, it may be ours from now on.
+    begun_with(key, grab.key()).acquired.push_back(acquired);
+    const auto outcome = co_await taker_.take(grab, key, acquired);
+    if (!outcome && outcome.error().not_leader()) {  // nothing was sent
+      queue_.wake_after_failure(key);
+      co_return false;
+    }
+    if (!outcome) {
+      release(key, decision.uid);
+      failed(key, outcome.error());
+      co_return false;
+    }
+    if (*outcome == LeaseTaker::Outcome::lost) {
+      retry_lease(key, grab);
+      co_return false;
+    }
+    begun_with(key, grab.key()).acquired = {acquired};
+    lease_facts_.begin(grab.key(), key, acquired);
+  }
+  co_return true;
+}
+
+Controller::Begun& Controller::begun_with(const std::string& key, const std::string& lease) {
+  std::vector<Begun>& begun = begun_[key];
+  const auto known = std::find_if(begun.begin(), begun.end(), [&](const Begun& other) { return other.lease == lease; });
+  return known != begun.end() ? *known : begun.emplace_back(Begun{lease, {}});
+}
+
+// Who finds the lease to be another one decides anew at once; if it is the same, only time can help.
+void Controller::retry_lease(const std::string& key, const LeaseGrab& grab) {
+  const kube::Lease* lease = p_.leases.find(grab.key());
+  if ((lease ? lease->version : 0) == grab.version) {
+    queue_.wake_after_failure(key);
+  } else {
+    queue_.wake(key);
+  }
+}
+
+// The transition has happened: its leases are spent and run out by themselves.
+void Controller::spend(const std::string& key) {
+  const auto found = begun_.find(key);
+  if (found == begun_.end()) return;
+  const std::vector<Begun> begun = std::move(found->second);
+  begun_.erase(found);
+  for (const Begun& lease : begun) {
+    lease_facts_.ended(lease.lease);
+    lease_facts_.give_back(lease.lease);
+    lease_changed(lease.lease);
+  }
+}
+
+void Controller::withdraw(const std::string& key, const std::vector<LeaseGrab>& kept) {
+  const auto found = begun_.find(key);
+  if (found == begun_.end()) return;
+  const auto is_kept = [&](const Begun& lease) {
+    return std::any_of(kept.begin(), kept.end(), [&](const LeaseGrab& grab) { return grab.key() == lease.lease; });
+  };
+  const auto end = std::stable_partition(found->second.begin(), found->second.end(), is_kept);
+  const std::vector<Begun> ended(end, found->second.end());
+  found->second.erase(end, found->second.end());
+  if (found->second.empty()) begun_.erase(found);
+  for (const Begun& lease : ended) {
+    lease_facts_.ended(lease.lease);
+    lease_facts_.give_back(lease.lease);
+    if (!lease.acquired.empty()) acting_.spawn(taker_.give_back(lease.lease, key, lease.acquired));
+    lease_changed(lease.lease);
+  }
+}
+
+// What a predecessor's transition had taken stays with the node for its next decision, unless the node has moved. A
+// node that is gone gives it back.
+Task<void> Controller::inherit(budget::Admission admission) {
+  // Our cache may not have heard of the predecessor's last writes.
+  for (const budget::HeldLease& lease : admission.leases) co_await taker_.read(lease.key);
+  p_.ledger.settled(admission.uid);
+  const kube::Node* node = p_.nodes.find(admission.node);
+  const bool gone = !node || node->uid != admission.uid;
+  const bool begun = !gone && p_.ledger.has(admission.uid) && !admission.leases.empty() &&
+                     !has_moved_since(*node, admission.leases.front().acquired);
+  for (const budget::HeldLease& lease : admission.leases) {
+    if (begun) {
+      begun_with(admission.node, lease.key).acquired = {lease.acquired};
+      lease_facts_.begin(lease.key, admission.node, lease.acquired);
+    } else if (gone) {
+      acting_.spawn(taker_.give_back(lease.key, admission.node, {lease.acquired}));
+    }
+  }
+  if (begun) co_return;
+  p_.ledger.finish(admission.uid);
+  refresh_occupancy(admission.node);
+}
+
+Task<bool> Controller::write_hypervisor(std::string key, const Decision& decision) {
+  if (decision.hypervisor.empty()) co_return true;
+  kube::Json patch = kube::Json::object();
+  for (const auto& [field, value] : decision.hypervisor) patch.set({"spec", field}, value);
+  kube::CallOptions options;
+  options.not_after = decision.valid_until;
+  const auto answer = co_await p_.client.patch(kHypervisorResource, "", key, kube::PatchType::merge, patch.dump(), {},
+                                               std::move(options));
+  if (answer) {
+    if (auto object = kube::decode_object(*answer)) p_.hypervisors.put(std::move(*object));
+    co_return true;
+  }
+  if (answer.error().too_late()) {
+    queue_.wake(key);
+    co_return false;
+  }
+  if (answer.error().not_leader()) {
+    queue_.wake_after_failure(key);
+    co_return false;
+  }
+  release(key, decision.uid);
+  fail_profiles(key, decision, "At least one trigger plugin failed",
+                fmt::format("hypervisor {} cannot be written: {}", key, answer.error().message));
+  co_return false;
+}
+
+// Something that the decision needed did not work out: its profiles stay, and come back with the next requeue.
+void Controller::fail_profiles(const std::string& key, const Decision& decision, std::string what,
+                               const std::string& detail) {
+  std::vector<Failure> failures;
+  for (const Moved& moved : decision.moved) {
+    failures.push_back({moved.profile, what, detail, std::string(name_of(moved.from))});
+  }
+  if (failures.empty()) failures.push_back({"", std::move(what), detail, ""});
+  for (const Failure& failure : failures) report_failure(key, failure);
+  held_.insert(key);
+  if (config_->requeue > io::Duration{0}) queue_.wake_at(key, p_.loop.now() + config_->requeue);
+}
+
+Task<bool> Controller::settle(std::string name, std::string uid, std::optional<uint64_t> precondition) {
+  const auto found = co_await p_.client.get(kube::resources::nodes, "", name);
+  if (!found) {
+    if (found.error().not_found()) co_return true;
+    report_unsettled(name, found.error());
+    co_return false;
+  }
+  if (!enter_world(*found)) co_return false;
+  const kube::Node* node = p_.nodes.find(name);
+  if (!node || node->uid != uid) co_return true;
+  // Any change since makes the late write conflict.
+  if (precondition && node->version != *precondition) co_return true;
+  if (!precondition && is_where_it_was_admitted_to(name, uid)) co_return true;
+  kube::Json touch = kube::Json::object();
+  touch.set({"metadata", "resourceVersion"}, std::to_string(node->version));
+  touch.set({"metadata", "annotations", kTouchAnnotation}, io::format_rfc3339(p_.loop.wall_now()));
+  const auto touched = co_await p_.client.patch(kube::resources::nodes, "", name, kube::PatchType::merge, touch.dump());
+  if (touched) {
+    meters_->writes("touch").add();
+    enter_world(*touched);
+    co_return true;
+  }
+  if (touched.error().not_found()) co_return true;
+  if (!touched.error().conflict()) report_unsettled(name, touched.error());
+  co_return false;
+}
+
+bool Controller::is_where_it_was_admitted_to(const std::string& name, const std::string& uid) const {
+  const auto entry = p_.ledger.entries().find(uid);
+  if (entry == p_.ledger.entries().end() || !entry->second.admission.counts) return false;
+  const Occupancy::Members& members = occupancy_.members({});
+  const auto member = members.find(name);
+  return member != members.end() && member->second.in_state;
+}
+
+void Controller::report_unsettled(const std::string& node, const kube::ApiError& error) {
+  p_.problems.raise("write node/" + node,
+                    fmt::format("it is not known whether the last write of node {} took effect: {}; the node is left "
+                                "alone and keeps its place until it is",
+                                node, error.message));
+}
+
+// Also of a ledger that could not be read at first.
+Task<void> Controller::settle_all_inherited() {
+  for (;;) {
+    for (const auto& [uid, entry] : p_.ledger.entries()) {
+      if (!entry.inherited || !settling_.insert(uid).second) continue;
+      refresh_occupancy(entry.admission.node);
+      acting_.spawn(settle_inherited(entry.admission));
+    }
+    co_await p_.ledger.inherited().wait();
+  }
+}
+
+Task<void> Controller::settle_inherited(budget::Admission admission) {
+  while (!co_await settle(admission.node, admission.uid, std::nullopt)) co_await io::sleep_for(p_.loop, kSettleRetry);
+  p_.problems.clear("write node/" + admission.node);
+  co_await inherit(admission);
+  settling_.erase(admission.uid);
+  queue_.wake(admission.node);
+}
+
+}  // namespace careen::profiles

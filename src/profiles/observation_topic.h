@@ -1,0 +1,14 @@
+// The topic of an observation: what decisions rest on that have looked at one.
+#pragma once
+
+#include <string>
+
+#include "observe/prometheus.h"
+
+namespace careen::profiles {
+
+inline std::string observation_topic(const observe::Source& source) {
+  return "observation " + source.url + "\n" + source.query;
+}
+
+}  // namespace careen::profiles

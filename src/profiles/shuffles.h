@@ -1,0 +1,76 @@
+// How often maintenance moves the pods of each workload: counters by owner and profile. A series is there, with zero,
+// as soon as a pod of the owner is on a node with the profile, so that a rate can be taken of its first step.
+//
+//   maintenance_controller_pod_shuffle_count           one for each pod on a node that enters maintenance
+//   maintenance_controller_pod_shuffles_per_replica    the same, divided by the replicas of the pod's owner
+//
+// and both once more under the names that the original's documentation uses. What is not watched is as large as it
+// has pods: ReplicaSets without a Deployment, and workloads that are gone while their pods are not. Nothing is smaller
+// than one.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "io/loop.h"
+#include "io/metrics.h"
+#include "io/problems.h"
+#include "kube/cache.h"
+#include "kube/node.h"
+#include "kube/pod_store.h"
+#include "kube/workload.h"
+
+namespace careen::profiles {
+
+// The workload that a pod belongs to.
+struct PodOwner {
+  enum class Kind : uint8_t { deployment, stateful_set, daemon_set, replica_set };
+  Kind kind = Kind::replica_set;
+  std::string_view name;
+
+  // deployment_web, daemon_set_proxy …: the label's value.
+  std::string label() const;
+};
+// None for pods without a controller and for those of others: Jobs, nodes, custom ones. A ReplicaSet counts as its
+// Deployment's when its name ends with the pod's template hash, as the Deployment's controller names them.
+std::optional<PodOwner> owner_of(const kube::Pod& pod);
+
+struct ShuffleParts {
+  io::Loop& loop;
+  io::Metrics& metrics;
+  io::Problems& problems;
+  kube::Store<kube::Node>& nodes;
+  kube::PodStore& pods;
+  const kube::Workloads& workloads;
+  // The lists of all three kinds of workload are complete.
+  std::function<bool()> workloads_known;
+  // The profiles that are processed for a node.
+  std::function<std::vector<std::string>(const kube::Node&)> profiles_of;
+};
+
+class Shuffles {
+ public:
+  // Everything, and the metrics' scrapes too, must end before this object does.
+  explicit Shuffles(ShuffleParts parts);
+  ~Shuffles();
+  Shuffles(const Shuffles&) = delete;
+  Shuffles& operator=(const Shuffles&) = delete;
+
+  // From now on there are series: this replica decides. Before, another one has them.
+  void begin();
+  // profiles_of() may answer differently for any node.
+  void profiles_changed();
+  // Once for each transition into in-maintenance, when it is written and before anything is drained.
+  void entered_maintenance(std::string_view node, std::string_view profile);
+
+ private:
+  struct Parts;
+  std::unique_ptr<Parts> parts_;
+};
+
+}  // namespace careen::profiles

@@ -1,0 +1,52 @@
+#include <memory>
+#include <string>
+
+#include "profiles/plugins.h"
+#include "profiles/trigger_context.h"
+
+namespace careen::profiles {
+
+namespace {
+
+class AlterFinalizer final : public Trigger {
+ public:
+  AlterFinalizer(std::string key, bool remove) : key_(std::move(key)), remove_(remove) {}
+  std::string_view type() const override { return "alterFinalizer"; }
+
+  TriggerResult apply(TriggerContext& context) const override {
+    if (remove_) {
+      context.node.remove_finalizer(key_);
+    } else {
+      context.node.add_finalizer(key_);
+    }
+    return {};
+  }
+
+ private:
+  std::string key_;
+  bool remove_;
+};
+
+std::unique_ptr<Trigger> make(ConfigReader& config) {
+  std::string key = config.string("key", Required::yes);
+  return std::make_unique<AlterFinalizer>(std::move(key), config.boolean("remove"));
+}
+
+}  // namespace
+
+Plugin<Trigger> alter_finalizer_trigger() {
+  return {make,
+          {"alterFinalizer",
+           "Adds or removes a finalizer of the node",
+           {
+               {.name = "key", .text = "The finalizer", .required = true},
+               {.name = "remove", .type = KeyType::boolean, .text = "Remove it instead", .otherwise = "false"},
+           },
+           R"(- name: hold_deletion
+  type: alterFinalizer
+  config:
+    key: example.com/maintenance
+)"}};
+}
+
+}  // namespace careen::profiles

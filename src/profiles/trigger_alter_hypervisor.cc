@@ -1,0 +1,70 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "profiles/hypervisor_fields.h"
+#include "profiles/hypervisors.h"
+#include "profiles/needs.h"
+#include "profiles/plugins.h"
+#include "profiles/trigger_context.h"
+
+namespace careen::profiles {
+
+namespace {
+
+class AlterHypervisor final : public Trigger {
+ public:
+  explicit AlterHypervisor(std::vector<FieldValue> wanted) : wanted_(std::move(wanted)) {}
+  std::string_view type() const override { return "alterHypervisor"; }
+  void add_needs(Needs& needs) const override { needs.hypervisors = true; }
+
+  TriggerResult apply(TriggerContext& context) const override {
+    TriggerResult result;
+    const kube::Object* hypervisor = find_hypervisor(context.hypervisors, context.node.base().name, result);
+    if (!hypervisor) return result;
+    for (const FieldValue& wanted : wanted_) {
+      const std::string name(wanted.field->name);
+      // An earlier trigger of the chain may have wanted something else.
+      context.hypervisor.erase(name);
+      if (value_of(*hypervisor, "spec", *wanted.field) != wanted.value) context.hypervisor.emplace(name, wanted.value);
+    }
+    return result;
+  }
+
+ private:
+  std::vector<FieldValue> wanted_;
+};
+
+// The API server knows best which kinds of maintenance there are, so an odd one is not refused here.
+void warn_of_odd_maintenance(ConfigReader& config, const std::vector<FieldValue>& wanted) {
+  constexpr std::array<std::string_view, 5> kKinds{"", "manual", "auto", "ha", "termination"};
+  for (const FieldValue& one : wanted) {
+    if (one.field->name != "maintenance") continue;
+    const auto kind = one.value.view().text();
+    if (kind && std::find(kKinds.begin(), kKinds.end(), *kind) != kKinds.end()) continue;
+    config.warn("maintenance", "is none of manual, auto, ha, termination or empty; the API server may refuse it");
+  }
+}
+
+std::unique_ptr<Trigger> make(ConfigReader& config) {
+  std::vector<FieldValue> wanted = read_fields(config, hypervisor_spec_fields(), "spec of a hypervisor");
+  warn_of_odd_maintenance(config, wanted);
+  return std::make_unique<AlterHypervisor>(std::move(wanted));
+}
+
+}  // namespace
+
+Plugin<Trigger> alter_hypervisor_trigger() {
+  return {make,
+          {"alterHypervisor", "Sets fields of the spec of the node's Hypervisor (kvm.cloud.sap/v1)",
+           describe_fields(hypervisor_spec_fields()),
+           R"(- name: evacuate_host
+  type: alterHypervisor
+  config:
+    maintenance: auto
+    maintenanceReason: operating system update
+)"}};
+}
+
+}  // namespace careen::profiles

@@ -1,0 +1,34 @@
+// What is wrong with a template and where. Lexer, parser and execution throw TemplateFailure; it ends in Template,
+// which hands the error out as a value.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace careen::templates {
+
+// Counted from one; columns in bytes.
+struct Place {
+  int line = 1;
+  int column = 1;
+};
+
+struct TemplateError {
+  int line = 1;
+  int column = 1;
+  std::string message;
+  // Where a name is not known: that name, and those that are known in its place, for a suggestion.
+  std::string name;
+  std::vector<std::string_view> candidates;
+};
+
+struct TemplateFailure {
+  TemplateError error;
+};
+
+[[noreturn]] inline void fail_at(Place place, std::string message) {
+  throw TemplateFailure{{place.line, place.column, std::move(message), {}, {}}};
+}
+
+}  // namespace careen::templates
