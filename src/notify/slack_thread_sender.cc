@@ -61,6 +61,10 @@ bool is_slacks_trouble(std::string_view error) {
          error == "service_unavailable" || error == "request_timeout";
 }
 
+bool is_about_a_lost_thread(std::string_view error) {
+  return error == "thread_not_found" || error == "invalid_thread_ts";
+}
+
 // What a Lease says about its thread.
 struct ThreadLease {
   std::string version;
@@ -105,22 +109,27 @@ class SlackThreadSender final : public Sender {
 
  private:
   io::Task<Sent> reply_in_thread(Message message, Outside& outside) const {
-    const Outcome<std::string> thread = co_await find_thread(std::move(message.title), outside);
-    if (!thread) co_return tl::make_unexpected(thread.error());
-    const Outcome<std::string> reply = co_await post_message(std::move(message.text), *thread, outside);
-    if (!reply) co_return tl::make_unexpected(reply.error());
-    co_return Sent{};
+    std::string lost;
+    for (;;) {
+      const Outcome<std::string> thread = co_await find_thread(message.title, lost, outside);
+      if (!thread) co_return tl::make_unexpected(thread.error());
+      std::string slack_says;
+      const Outcome<std::string> reply = co_await post_message(message.text, *thread, outside, &slack_says);
+      if (reply) co_return Sent{};
+      if (!is_about_a_lost_thread(slack_says) || !lost.empty()) co_return tl::make_unexpected(reply.error());
+      lost = *thread;  // somebody deleted it: a new one, once
+    }
   }
 
-  // The open thread, or a new one. It is recorded before anybody replies, so that a reply that fails and is sent again
-  // finds it.
-  io::Task<Outcome<std::string>> find_thread(std::string title, Outside& outside) const {
+  // The open thread unless it is the one that is `lost`, or a new one. It is recorded before anybody replies, so that a
+  // reply that fails and is sent again finds it.
+  io::Task<Outcome<std::string>> find_thread(std::string title, std::string lost, Outside& outside) const {
     SlackThreads& threads = outside.slack_threads;
     const auto turn = co_await threads.take_turn(lease_key_);
     for (int round = 0; round < kRounds; ++round) {
       const Outcome<std::optional<ThreadLease>> lease = co_await read_lease(outside);
       if (!lease) co_return tl::make_unexpected(lease.error());
-      if (*lease && (*lease)->is_open(outside.loop.wall_now())) {
+      if (*lease && (*lease)->is_open(outside.loop.wall_now()) && (*lease)->thread != lost) {
         threads.recorded(lease_key_);
         co_return (*lease)->thread;
       }
@@ -181,8 +190,9 @@ class SlackThreadSender final : public Sender {
     co_return co_await outside.kube.create(kube::resources::leases, settings_.lease_namespace, lease.dump());
   }
 
-  // Slack's name for the message. A reply when `thread` is not empty.
-  io::Task<Outcome<std::string>> post_message(std::string text, std::string thread, Outside& outside) const {
+  // Slack's name for the message. A reply when `thread` is not empty. `slack_says` gets the word with which it refuses.
+  io::Task<Outcome<std::string>> post_message(std::string text, std::string thread, Outside& outside,
+                                              std::string* slack_says = nullptr) const {
     std::string body = form({{"token", settings_.token}, {"channel", settings_.channel}, {"text", escaped(text)}});
     if (!thread.empty()) body += "&" + form({{"thread_ts", thread}});
     const auto response = co_await post(outside, outside.slack_api + "/chat.postMessage",
@@ -196,6 +206,7 @@ class SlackThreadSender final : public Sender {
     }
     if ((*answer)["ok"].boolean() != true) {
       const std::string why((*answer)["error"].text().value_or("without a reason"));
+      if (slack_says) *slack_says = why;
       if (!is_slacks_trouble(why)) co_return slack_error(SendError::Blame::message, excerpt(why));
       co_return slack_error(SendError::Blame::endpoint, why, asked_pause(*response));
     }

@@ -238,6 +238,17 @@ TEST_F(SlackThreadSenderTest, AFailedReplyFindsTheThreadAgain) {
   EXPECT_THAT(posted, ElementsAre("title", "text > ts1"));
 }
 
+TEST_F(SlackThreadSenderTest, AThreadThatSomebodyDeletedIsReplacedByANewOne) {
+  ASSERT_TRUE(send());
+  world.http.answer = [this](const io::HttpRequest& request) -> io::Result<io::HttpResponse> {
+    if (io::Query(request.body)["thread_ts"] != "ts1") return take(request);
+    return io::HttpResponse{200, {}, R"({"ok":false,"error":"thread_not_found"})"};
+  };
+  ASSERT_TRUE(send("again", "more"));
+  EXPECT_THAT(posted, ElementsAre("title", "text > ts1", "again", "more > ts3"));
+  EXPECT_EQ(text_of_lease("holderIdentity"), "ts3");
+}
+
 TEST_F(SlackThreadSenderTest, AFailedTitleLeavesNoLease) {
   fail = [](const std::string&) { return io::HttpResponse{200, {}, R"({"ok":false,"error":"channel_not_found"})"}; };
   const Sent sent = send();

@@ -85,7 +85,10 @@ class Printer {
     if (value.exists()) {
       out_ += value.type->name;
       out_.push_back('=');
+      // Months and weekdays show their number here, as Go's do.
+      const bool outer = std::exchange(explaining_, true);
       print(value, 'v', 0);
+      explaining_ = outer;
     } else {
       out_ += "<nil>";
     }
@@ -94,7 +97,8 @@ class Printer {
 
   void print(const Value& value, char32_t verb, int depth) {
     if (full()) return;
-    if (!flags.sharp_v && uses_own_text(verb)) {
+    const bool number = value.is(Kind::integer);
+    if (!flags.sharp_v && uses_own_text(verb) && !(explaining_ && number)) {
       if (const auto own = own_text(value)) return text(value, *own, verb);
     }
     switch (value.type->kind) {
@@ -394,6 +398,8 @@ class Printer {
   }
 
   std::string out_;
+  // Inside of the report of a verb that does not fit.
+  bool explaining_ = false;
 };
 
 // Reads a format and hands its verbs to the printer.

@@ -33,8 +33,8 @@ def free_port():
     raise RuntimeError("no free port")
 
 
-def http_get(port, path, timeout=5):
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=timeout)
+def http_get(port, path, timeout=5, address="127.0.0.1"):
+    connection = http.client.HTTPConnection(address, port, timeout=timeout)
     try:
         connection.request("GET", path)
         response = connection.getresponse()
@@ -75,24 +75,27 @@ def poll(function, seconds, what, interval=0.05):
 
 
 class Careen:
-    """One replica."""
+    """One replica. It serves its metrics on `address`, another of the loopback's if need be."""
 
-    def __init__(self, binary, kubeconfig, config, log_path, *flags, cwd=None):
-        self.metrics_port, self.health_port = free_port(), free_port()
+    def __init__(self, binary, kubeconfig, config, log_path, *flags, cwd=None, environment=None, address="127.0.0.1",
+                 metrics_port=None):
+        self.address = address
+        self.metrics_port, self.health_port = metrics_port or free_port(), free_port()
         self.log_path = log_path
         self._log = []
         self._logged = threading.Condition()
         command = [binary, "run", "--kubeconfig", kubeconfig, "--config", config,
-                   "--metrics-addr", f"127.0.0.1:{self.metrics_port}",
+                   "--metrics-addr", f"{address}:{self.metrics_port}",
                    "--health-addr", f"127.0.0.1:{self.health_port}",
                    "--zap-encoder=json", "--zap-log-level=info", *flags]
         # Without this a stop waits for one more scrape, because tests scrape.
         if not any(flag.startswith("--metrics-timeout") for flag in flags):
             command.append("--metrics-timeout=0s")
-        environment = {key: value for key, value in os.environ.items() if not key.lower().endswith("_proxy")}
+        inherited = {key: value for key, value in os.environ.items() if not key.lower().endswith("_proxy")}
         self.started = time.monotonic()
         self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                                        stderr=subprocess.PIPE, cwd=cwd, env=environment,
+                                        stderr=subprocess.PIPE, cwd=cwd,
+                                        env={**inherited, **(environment or {})},
                                         preexec_fn=_die_with_parent)
         self._reader = threading.Thread(target=self._read_log, daemon=True)
         self._reader.start()
@@ -136,8 +139,19 @@ class Careen:
 
     # --- metrics and probes ------------------------------------------------
 
+    def get(self, path):
+        """Status and body of a page on the port of the metrics."""
+        return http_get(self.metrics_port, path, address=self.address)
+
     def metrics(self):
-        return Metrics(http_get(self.metrics_port, "/metrics")[1])
+        return Metrics(self.get("/metrics")[1])
+
+    def info(self):
+        """The nodes of /api/v1/info by their names."""
+        status, text = self.get("/api/v1/info")
+        if status != 200:
+            raise AssertionError(f"/api/v1/info: {status}: {text}")
+        return {node["node"]: node for node in json.loads(text)}
 
     def readyz(self):
         """Status and verbose text; status 0 while nobody listens."""

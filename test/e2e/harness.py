@@ -127,7 +127,7 @@ class CareenTest(unittest.TestCase):
 
         def renew(name):
             node = self.watch.nodes[name]
-            ours = ("cloud.sap/", "careen.dev/", "e2e.careen.dev/")
+            ours = ("cloud.sap/", "careen.dev/", "e2e.careen.dev/", "flatcar-linux-update.v1.flatcar-linux.net/")
             answer = self.api.patch(f"/api/v1/nodes/{name}", {"metadata": {
                 "labels": {**{key: None for key in labels(node) if key.startswith(ours)}, **_FOREIGN_LABELS},
                 "annotations": {**{key: None for key in annotations(node) if key.startswith(ours)},
@@ -141,6 +141,14 @@ class CareenTest(unittest.TestCase):
 
     def label(self, names, values):
         side_by_side(lambda name: self.api.patch(f"/api/v1/nodes/{name}", {"metadata": {"labels": values}}), names)
+
+    def annotate(self, names, values):
+        side_by_side(lambda name: self.api.patch(f"/api/v1/nodes/{name}", {"metadata": {"annotations": values}}), names)
+
+    def wait_state(self, names, state, seconds=30):
+        """Waits until these nodes are in a state, which they have reached since the test began."""
+        self.watch.wait_until(lambda watch: all(watch.history.get(name, [])[-1:] == [state] for name in names), seconds,
+                              f"{', '.join(names)} to be {state}")
 
     def want_maintenance(self, names=None, profile="e2e", wanted=WANTED):
         self.label(names or self.node_names, {PROFILE: profile, wanted: "true"})
@@ -194,25 +202,26 @@ class CareenTest(unittest.TestCase):
             file.write(text)
         return path
 
-    def start(self, config=None, *flags, kubeconfig=None):
+    def start(self, config=None, *flags, kubeconfig=None, **changes):
         """A replica with leader election off. `config` is a path; by default that of profile_config()."""
         config = config or self.write("maintenance.yaml", profile_config())
         log = os.path.join(self.folder, f"careen-{len(self.replicas)}.log")
-        replica = Careen(Environment.binary, kubeconfig or self.cluster.kubeconfig, config, log, *flags)
+        replica = Careen(Environment.binary, kubeconfig or self.cluster.kubeconfig, config, log, *flags,
+                         **changes)
         self.replicas.append(replica)
         return replica
 
-    def start_elected(self, config=None, *flags, namespace=None, kubeconfig=None):
+    def start_elected(self, config=None, *flags, namespace=None, **changes):
         return self.start(config, "--enable-leader-election", "--leader-election-namespace",
-                          namespace or self.namespace, *flags, kubeconfig=kubeconfig)
+                          namespace or self.namespace, *flags, **changes)
 
     def _end_replicas(self):
         for replica in self.replicas:
             if replica.alive():
                 replica.kill()
 
-    def lease(self, namespace=None):
-        return self.api.get(f"/apis/coordination.k8s.io/v1/namespaces/{namespace or self.namespace}/leases/{LOCK}")
+    def lease(self, namespace=None, name=LOCK):
+        return self.api.get(f"/apis/coordination.k8s.io/v1/namespaces/{namespace or self.namespace}/leases/{name}")
 
     def holder(self):
         lease = self.lease()
@@ -270,10 +279,13 @@ class CareenTest(unittest.TestCase):
 
     def grant(self, account, resource, *verbs):
         """Gives a service account of this test's namespace these rights on a resource, and no others on it."""
-        name = f"{self.namespace}-{account}-{resource}"
-        rbac = "/apis/rbac.authorization.k8s.io/v1"
         group = {"nodes": "", "leases": "coordination.k8s.io"}[resource]
-        rules = [{"apiGroups": [group], "resources": [resource], "verbs": verbs}]
+        self.grant_rules(account, [{"apiGroups": [group], "resources": [resource], "verbs": verbs}], resource)
+
+    def grant_rules(self, account, rules, suffix="rules"):
+        """Gives a service account of this test's namespace a role of its own in the whole cluster."""
+        name = f"{self.namespace}-{account}-{suffix}"
+        rbac = "/apis/rbac.authorization.k8s.io/v1"
         if not self.api.create(f"{rbac}/clusterroles", {"metadata": {"name": name}, "rules": rules}):
             self.api.patch(f"{rbac}/clusterroles/{name}", {"rules": rules})
         self.api.create(f"{rbac}/clusterrolebindings", {

@@ -61,6 +61,7 @@ class NodeWatch:
         """Forgets the history, for the next test."""
         with self._changed:
             self.history = {}       # node name: the states it has taken, in order
+            self.changes = []       # (node name, state before, state after, its data then), in order
             self.most = self.maintained
             self.last_change = 0.0  # when a state last changed, on the monotonic clock
             self.state_changes = 0
@@ -141,6 +142,7 @@ class NodeWatch:
             return
         if after:
             self.history.setdefault(name, []).append(after)
+            self.changes.append((name, before, after, annotations(node).get(DATA)))
         self.last_change = time.monotonic()
         self.state_changes += 1
         self.maintained += (after == IN_MAINTENANCE) - (before == IN_MAINTENANCE)

@@ -54,7 +54,7 @@ class BadAccessTest(CareenTest):
         careen = self.start(kubeconfig=self.kubeconfig(user={"token": token})).wait_ready()
         key = self.check_reported(careen, "write", "forbidden|403", ready=True,
                                   attempts=self._attempts(careen, verb="patch", resource="nodes"))
-        self.assertEqual(len(careen.complaints("forbidden")), 1, "messages about the rights on nodes")
+        self.assertEqual(len(careen.complaints("nodes.*forbidden")), 1, "messages about the rights on nodes")
         self.grant("careen", "nodes", "get", "list", "watch", "patch")
         self.check_recovered(careen, key)
         self.watch.wait_until(self.done(names), 60, "a round after the recovery")

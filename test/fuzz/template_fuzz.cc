@@ -60,7 +60,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     expect(parsed.error().column >= 1, "an error has no column");
     return 0;
   }
-  TemplateData values{.state = "operational", .profile = "p", .last = "l", .last_transition = {}};
+  TemplateData values;
+  values.state = "operational";
+  values.profile = "p";
+  values.last = "l";
   values.in_maintenance = true;
   values.node = kWhole.view();
   const auto whole = parsed->render(values);

@@ -14,8 +14,9 @@ import sys
 
 FOLDER = os.path.dirname(os.path.abspath(__file__))
 sys.dont_write_bytecode = True
-sys.path.insert(0, FOLDER)
+sys.path[:0] = [FOLDER, os.path.dirname(FOLDER)]
 
+import gobuild  # noqa: E402
 from questions import DIFFERENT, SUBJECTS  # noqa: E402
 
 SHOWN = 20
@@ -23,8 +24,7 @@ SHOWN = 20
 
 def build_go(work_folder):
     program = os.path.join(work_folder, "go_answers")
-    environment = dict(os.environ, GOFLAGS="-mod=mod -buildvcs=false", CGO_ENABLED="0")
-    subprocess.run(["go", "build", "-o", program, "."], cwd=FOLDER, env=environment, check=True)
+    gobuild.build(FOLDER, program)
     return program
 
 

@@ -16,9 +16,10 @@ import sys
 import tempfile
 
 FOLDER = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(0, FOLDER)
+sys.path[:0] = [FOLDER, os.path.dirname(FOLDER)]
 sys.dont_write_bytecode = True
 
+import gobuild  # noqa: E402
 from differences import DIFFERENCES  # noqa: E402
 
 VALUES = ["0", "-0", "1", "-1", "2", "3", "0.5", "-2.5", "7", "10", "42", "63", "100", "1e6", "123456789", "1e-7",
@@ -114,7 +115,7 @@ def agree(ours, theirs):
 
 def build_gval(folder):
     program = os.path.join(folder, "gval")
-    subprocess.run(["go", "build", "-mod=readonly", "-o", program, "."], cwd=os.path.join(FOLDER, "gval"), check=True)
+    gobuild.build(os.path.join(FOLDER, "gval"), program)
     return program
 
 

@@ -3,17 +3,19 @@
 have to agree on what is refused at parsing, what fails at rendering, and on every byte of the output."""
 
 import json
-import os
 import pathlib
 import random
 import re
 import subprocess
 import sys
 
-import cases
-from generator import Generator
-
 HERE = pathlib.Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE), str(HERE.parent)]
+sys.dont_write_bytecode = True
+
+import cases  # noqa: E402
+import gobuild  # noqa: E402
+from generator import Generator  # noqa: E402
 
 TIMES = r"Transition|Timestamp|Taints|Conditions|\$"
 
@@ -21,6 +23,8 @@ TIMES = r"Transition|Timestamp|Taints|Conditions|\$"
 INTENDED = [
     (lambda template, go: re.search(r"0x[0-9a-f]{9,}|^\{\{(Node v1| )\} \{|(main|v1)\.(Parameters|Node\b)", go["text"]),
      "the whole data and the whole node: careen prints the node as JSON, and no addresses of memory"),
+    (lambda template, go: go["outcome"] == "ok" and re.search(r"print.*GracePeriodSeconds", template, re.DOTALL),
+     "a pointer to a number: careen prints the number, Go the address"),
     (lambda template, go: re.search(r"(has type|got) v1\.", go["text"]),
      "a text of a named type is taken wherever a text is"),
     (lambda template, go: go["outcome"] == "ok" and re.search(TIMES, template)
@@ -28,12 +32,10 @@ INTENDED = [
      "a time with a verb that does not fit: careen shows the time, not what Go stores it as"),
 ]
 
-GO = {"GOFLAGS": "-mod=mod", "GOTOOLCHAIN": "local", "GOPROXY": "off"}
-
 
 def build_reference(folder):
     program = pathlib.Path(folder) / "template_reference"
-    subprocess.run(["go", "build", "-o", str(program), "."], cwd=HERE / "reference", check=True, env=os.environ | GO)
+    gobuild.build(HERE / "reference", program)
     return program
 
 

@@ -1,0 +1,18 @@
+"""Builds the Go programs that tests compare careen with, with the toolchain that builds the test cluster."""
+
+import os
+import pathlib
+import subprocess
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "tools" / "testcluster"))
+from tclib import gotoolchain  # noqa: E402
+
+NEEDED = "1.24"  # the newest that a go.mod below this folder asks for
+
+
+def build(folder, program):
+    """The module in `folder` becomes `program`; its go.mod and go.sum stay as they are."""
+    go = gotoolchain.provide(gotoolchain.find(NEEDED))
+    command = [str(go.program), "build", "-mod=readonly", "-buildvcs=false", "-o", str(program), "."]
+    subprocess.run(command, cwd=str(folder), env=os.environ | go.environment | {"CGO_ENABLED": "0"}, check=True)
