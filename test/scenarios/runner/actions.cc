@@ -13,6 +13,7 @@ std::span<const ActionKind> action_kinds() {
       {"cordon", "person", read_cordon},
       {"uncordon", "person", read_uncordon},
       {"create", "person", read_create},
+      {"create-pods", "person", read_create_pods},
       {"delete", "person", read_delete},
       {"patch", "person", read_patch},
       {"stop-kubelet", "fault", read_stop_kubelet},
@@ -29,6 +30,10 @@ std::span<const ActionKind> action_kinds() {
       {"delay-watches", "fault", read_delay_watches},
       {"break-watches", "fault", read_break_watches},
       {"compact", "fault", read_compact},
+      {"slack", "fault", read_slack},
+      {"mail", "fault", read_mail},
+      {"prometheus", "fault", read_prometheus},
+      {"measure", "cluster", read_measure},
   };
   return kKinds;
 }

@@ -30,6 +30,7 @@ Perform read_untaint(const Value& value, Reading& reading);
 Perform read_cordon(const Value& value, Reading& reading);
 Perform read_uncordon(const Value& value, Reading& reading);
 Perform read_create(const Value& value, Reading& reading);
+Perform read_create_pods(const Value& value, Reading& reading);
 Perform read_delete(const Value& value, Reading& reading);
 Perform read_patch(const Value& value, Reading& reading);
 Perform read_stop_kubelet(const Value& value, Reading& reading);
@@ -48,10 +49,20 @@ Perform read_freeze_watches(const Value& value, Reading& reading);
 Perform read_delay_watches(const Value& value, Reading& reading);
 Perform read_break_watches(const Value& value, Reading& reading);
 Perform read_compact(const Value& value, Reading& reading);
+// On the world outside of the cluster (actions_outside.cc).
+Perform read_slack(const Value& value, Reading& reading);
+Perform read_mail(const Value& value, Reading& reading);
+Perform read_prometheus(const Value& value, Reading& reading);
+Perform read_measure(const Value& value, Reading& reading);
+
+// What queries yield; nothing for those that shall yield nothing.
+std::vector<std::pair<std::string, std::optional<double>>> read_measures(const Value& value, Reading& reading);
 
 // Nodes and pods as the file describes them: `node-1..3: {profile: reboot}`.
 std::vector<PlannedObject> read_nodes(const Value& value, Reading& reading);
 std::vector<PlannedObject> read_pods(const Value& value, Reading& reading);
+// Any objects, by their paths: `/apis/kvm.cloud.sap/v1/hypervisors/node-1..3: {spec: {…}}`.
+std::vector<PlannedObject> read_paths(const Value& value, Reading& reading);
 // Nodes come with a kubelet, which is ready after that time.
 void make_object(Stage& stage, const PlannedObject& planned, io::Duration ready_after);
 

@@ -186,6 +186,45 @@ std::vector<PlannedObject> read_nodes(const Value& value, Reading& reading) {
   return out;
 }
 
+std::vector<PlannedObject> read_paths(const Value& value, Reading& reading) {
+  std::vector<PlannedObject> out;
+  for (const Member& member : members(value, "objects", reading.faults)) {
+    if (!member.key.starts_with("/")) {
+      reading.faults.add(member.where, "an object is named by its path: /api/v1/namespaces/default/pods/web-1");
+    }
+    if (member.value.kind != Value::Kind::map) reading.faults.add(member.value.where, "an object is a map");
+    for (std::string& path : expand(member.key)) out.push_back({std::move(path), to_json(member.value)});
+  }
+  return out;
+}
+
+namespace {
+
+// KIND/NAME. The owner itself need not exist.
+void set_owner(Json& pod, const Value& value, Faults& faults) {
+  const auto text = read_text(value, "owner", faults);
+  const size_t slash = text ? text->find('/') : 0;
+  if (!text || slash == std::string::npos) {
+    faults.add(value.where, "an owner is written KIND/NAME: DaemonSet/agent");
+    return;
+  }
+  const std::string kind = text->substr(0, slash), name = text->substr(slash + 1);
+  Json owner = Json::object({{"apiVersion", "apps/v1"}, {"kind", kind}, {"name", name}, {"uid", name + "-uid"}});
+  pod.set({"metadata", "ownerReferences"}, Json::array().push_back(owner.set({"controller"}, true)));
+}
+
+// A preferred node affinity to nodes that are operational.
+void prefer_operational(Json& pod) {
+  Json rule = Json::object({{"key", profiles::kStateLabel}, {"operator", "In"}});
+  rule.set({"values"}, Json::array().push_back("operational"));
+  Json term = Json::object({{"weight", 1}});
+  term.set({"preference", "matchExpressions"}, Json::array().push_back(std::move(rule)));
+  pod.set({"spec", "affinity", "nodeAffinity", "preferredDuringSchedulingIgnoredDuringExecution"},
+          Json::array().push_back(std::move(term)));
+}
+
+}  // namespace
+
 std::vector<PlannedObject> read_pods(const Value& value, Reading& reading) {
   std::vector<PlannedObject> out;
   for (const Member& member : members(value, "pods", reading.faults)) {
@@ -195,6 +234,8 @@ std::vector<PlannedObject> read_pods(const Value& value, Reading& reading) {
     const Value* nodes_value = fields.find("nodes");
     if (!nodes_value) reading.faults.add(member.where, "a pod needs `nodes`: those it runs on, in turn");
     const auto nodes = nodes_value ? reading.node_names(*nodes_value) : std::vector<std::string>{};
+    const Value* owner = fields.find("owner");
+    const bool prefers_operational = fields.flag("prefers-operational");
     fields.finish();
     size_t index = 0;
     for (const std::string& name : expand(member.key)) {
@@ -203,6 +244,8 @@ std::vector<PlannedObject> read_pods(const Value& value, Reading& reading) {
       set_all(pod, "labels", labels, index);
       if (!nodes.empty()) pod.set({"spec", "nodeName"}, nodes[index % nodes.size()]);
       pod.set({"status", "phase"}, "Running");
+      if (owner) set_owner(pod, *owner, reading.faults);
+      if (prefers_operational) prefer_operational(pod);
       out.push_back({fmt::format("/api/v1/namespaces/{}/pods/{}", ns, name), std::move(pod)});
       ++index;
     }
@@ -292,15 +335,26 @@ Perform read_untaint(const Value& value, Reading& reading) {
   };
 }
 
-Perform read_create(const Value& value, Reading& reading) {
-  return [nodes = read_nodes(value, reading)](Stage& stage) -> std::string {
-    for (const PlannedObject& node : nodes) {
-      if (stage.cluster.api.text(node.path)) return fmt::format("{} is there already", node.path);
-      make_object(stage, node, sim::Kubelets::usual_machine().ready_after);
+namespace {
+Perform create_all(std::vector<PlannedObject> objects) {
+  return [objects = std::move(objects)](Stage& stage) -> std::string {
+    for (const PlannedObject& object : objects) {
+      if (stage.cluster.api.text(object.path)) return fmt::format("{} is there already", object.path);
+      make_object(stage, object, sim::Kubelets::usual_machine().ready_after);
     }
     return {};
   };
 }
+}  // namespace
+
+// Nodes, or any objects by their paths.
+Perform read_create(const Value& value, Reading& reading) {
+  const bool paths =
+      value.kind == Value::Kind::map && !value.entries.empty() && value.entries.begin()->first.starts_with("/");
+  return create_all(paths ? read_paths(value, reading) : read_nodes(value, reading));
+}
+
+Perform read_create_pods(const Value& value, Reading& reading) { return create_all(read_pods(value, reading)); }
 
 Perform read_delete(const Value& value, Reading& reading) {
   std::vector<std::string> paths, nodes;

@@ -110,6 +110,9 @@ void Crew::launch(Member& one) {
   options.seed = seed_ * 1'000'000 + ++launches_;
   if (const auto skew = plan_.skew.find(one.name); skew != plan_.skew.end()) options.skew = skew->second;
   options.leader_election = plan_.leader_election;
+  options.cache_pods = plan_.cache_pods;
+  options.controller.notify_blocking = plan_.notify_blocking;
+  options.controller.dry_run = plan_.dry_run;
   options.environment = plan_.environment;
   options.log = io::Log(std::make_shared<Sink>(*this, one.name), "");
   one.suspended = one.stopping = one.configured = false;

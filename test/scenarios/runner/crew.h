@@ -18,6 +18,9 @@ namespace careen::scenarios {
 struct CrewPlan {
   int replicas = 1;
   bool leader_election = false;
+  bool notify_blocking = false;
+  bool dry_run = false;
+  bool cache_pods = false;
   std::map<std::string, std::string> environment;
   std::map<std::string, io::Duration> skew;  // by replica
   std::string config;

@@ -11,7 +11,8 @@ std::span<const ExpectationKind> expectation_kinds() {
       {"all", read_all},           {"any", read_any},           {"none", read_none},     {"count", read_count},
       {"order", read_order},       {"event", read_event},       {"writes", read_writes}, {"log", read_log},
       {"metrics", read_metrics},   {"problems", read_problems}, {"config", read_config}, {"leader", read_leader},
-      {"replicas", read_replicas}, {"why", read_why},           {"object", read_object},
+      {"replicas", read_replicas}, {"why", read_why},           {"object", read_object}, {"message", read_message},
+      {"queries", read_queries},   {"lease", read_lease},       {"info", read_info},
   };
   return kKinds;
 }

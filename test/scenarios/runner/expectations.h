@@ -36,6 +36,10 @@ Check read_object(const Value& value, Reading& reading);
 Check read_event(const Value& value, Reading& reading);
 Check read_writes(const Value& value, Reading& reading);
 Check read_log(const Value& value, Reading& reading);
+// On the world outside, and what careen shares with it (expectations_outside.cc).
+Check read_message(const Value& value, Reading& reading);
+Check read_queries(const Value& value, Reading& reading);
+Check read_lease(const Value& value, Reading& reading);
 // On careen itself (expectations_careen.cc).
 Check read_metrics(const Value& value, Reading& reading);
 Check read_problems(const Value& value, Reading& reading);
@@ -43,5 +47,6 @@ Check read_config(const Value& value, Reading& reading);
 Check read_leader(const Value& value, Reading& reading);
 Check read_replicas(const Value& value, Reading& reading);
 Check read_why(const Value& value, Reading& reading);
+Check read_info(const Value& value, Reading& reading);
 
 }  // namespace careen::scenarios

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <sstream>
 
+#include "app/info_source.h"
 #include "expectations.h"
 
 namespace careen::scenarios {
@@ -25,6 +26,21 @@ std::optional<double> metric(const std::string& exposition, const std::string& s
     sum = sum.value_or(0) + value;
   }
   return sum;
+}
+
+// The node's element of the info document; empty when there is none.
+std::string info_of(app::Replica& replica, const std::string& node) {
+  const auto pieces = app::info_source(replica).document();
+  std::string text;
+  while (pieces(text)) {
+  }
+  const auto document = kube::Json::parse(text);
+  std::string found;
+  if (!document) return found;
+  document->view().for_each_element([&](kube::JsonView element) {
+    if (element["node"].text() == node) found = element.dump();
+  });
+  return found;
 }
 
 std::string_view name_of(Crew::State state) {
@@ -136,6 +152,26 @@ Check read_replicas(const Value& value, Reading& reading) {
       const auto state = name_of(stage.crew.state(name));
       if (condition == state || condition == exited) continue;
       return Verdict{false, fmt::format("{} is {} ({})", name, state, exited), {}};
+    }
+    return Verdict{};
+  };
+}
+
+// {node: glob on its element of the leader's info document}.
+Check read_info(const Value& value, Reading& reading) {
+  std::vector<std::pair<std::string, std::string>> wanted;
+  for (const Member& member : members(value, "info", reading.faults)) {
+    reading.node_names(member.key, member.where);
+    if (const auto text = read_text(member.value, member.key, reading.faults)) wanted.emplace_back(member.key, *text);
+  }
+  return [wanted](const Stage& stage, const Mark&) {
+    const auto leader = stage.crew.leader();
+    app::Replica* replica = leader ? stage.crew.replica(*leader) : nullptr;
+    if (!replica) return Verdict{false, "no replica leads", {}};
+    for (const auto& [node, pattern] : wanted) {
+      const std::string text = info_of(*replica, node);
+      if (matches(pattern, text)) continue;
+      return Verdict{false, text.empty() ? "the document has no " + node : "the document says " + text, {node}};
     }
     return Verdict{};
   };

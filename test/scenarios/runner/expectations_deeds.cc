@@ -3,26 +3,13 @@
 #include <algorithm>
 
 #include "expectations.h"
+#include "since.h"
 
 namespace careen::scenarios {
 
 namespace {
 
 constexpr size_t kMostShown = 6;
-constexpr Amount kAtLeastOnce{Amount::Kind::at_least, 1};
-
-// `since: start` counts from the beginning of the run, also in a window.
-struct Since {
-  bool start = false;
-  Mark from(const Mark& window) const { return start ? Mark{} : window; }
-};
-
-Since read_since(Fields& fields) {
-  const Value* value = fields.find("since");
-  if (!value) return {};
-  if (!value->is_scalar() || value->text != "start") fields.faults().add(value->where, "since takes only \"start\"");
-  return {true};
-}
 
 struct EventWanted {
   std::string reason = "*", node = "*", note = "*";
@@ -145,14 +132,14 @@ Check read_writes(const Value& value, Reading& reading) {
   std::vector<std::pair<std::string, Amount>> wanted;
   std::string by = "*";
   Since since;
+  const std::vector<std::string> known = {"nodes", "leases", "events", "hypervisors", "by", "since"};
   for (const Member& member : members(value, "writes", reading.faults)) {
     if (member.key == "by") {
       by = reading.replica_name(member.value).value_or("*");
     } else if (member.key == "since") {
-      since.start = true;
-      if (member.value.text != "start") reading.faults.add(member.value.where, "since takes only \"start\"");
-    } else if (member.key != "nodes" && member.key != "leases" && member.key != "events") {
-      reading.faults.unknown(member.where, "resource", member.key, {"nodes", "leases", "events", "by", "since"});
+      since = read_since(member.value, reading.faults);
+    } else if (std::find(known.begin(), known.end(), member.key) == known.end()) {
+      reading.faults.unknown(member.where, "resource", member.key, known);
     } else if (const auto amount = read_amount(member.value, member.key, reading.faults)) {
       wanted.emplace_back(member.key, *amount);
     }

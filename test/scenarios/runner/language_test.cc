@@ -59,11 +59,14 @@ TEST(Language, AMisspeltExpectationIsTold) {
 }
 
 TEST(Language, UnknownKeysAreErrorsEverywhere) {
-  for (const char* lines : {"stesp: []\n", "careen: {replica: 2}\n", "pods: {a: {nodes: node-1, image: x}}\n",
-                            "steps:\n- create: {node-4: {labls: {}}}\n", "steps:\n- disturb: {refuse: 503, fro: 1m}\n",
-                            "steps:\n- freeze-watches: {for: 1m, oof: nodes}\n", "finally: {node-1: {lables: {}}}\n",
-                            "finally: {log: {txt: x}}\n", "finally: {writes: {node: 1}}\n",
-                            "steps:\n- at: 1h\n  repeat: {times: 2, evry: 1h}\n  steps: []\n"}) {
+  for (const char* lines :
+       {"stesp: []\n", "careen: {replica: 2}\n", "pods: {a: {nodes: node-1, image: x}}\n",
+        "steps:\n- create: {node-4: {labls: {}}}\n", "steps:\n- disturb: {refuse: 503, fro: 1m}\n",
+        "steps:\n- freeze-watches: {for: 1m, oof: nodes}\n", "finally: {node-1: {lables: {}}}\n",
+        "finally: {log: {txt: x}}\n", "finally: {writes: {node: 1}}\n", "finally: {message: {txt: x}}\n",
+        "finally: {lease: {a/b: {holdr: x}}}\n", "finally: {message: {way: pigeon}}\n", "steps:\n- slack: refuse\n",
+        "steps:\n- create-pods: {a: {nodes: node-1, ownr: A/b}}\n", "careen: {dryrun: true}\n",
+        "steps:\n- at: 1h\n  repeat: {times: 2, evry: 1h}\n  steps: []\n"}) {
     EXPECT_THAT(errors_of(lines), HasSubstr("unknown ")) << lines;
   }
 }
@@ -94,6 +97,27 @@ TEST(Language, WhatCannotBeMeantIsRefused) {
               HasSubstr("unknown replica \"careen-1\"; did you mean \"careen-0\"?"));
   EXPECT_THAT(errors_of("steps:\n- edit-config: {nothing: x}\n"), HasSubstr("does not contain \"nothing\""));
   EXPECT_THAT(errors_of("steps:\n- taint: {node-1: away}\n"), HasSubstr("a taint is written key=value:Effect"));
+}
+
+TEST(Language, WhatIsSaidOfTheOutsideMustMakeSense) {
+  EXPECT_THAT(errors_of("steps:\n- mail: hang\n"),
+              HasSubstr("file.yaml:5:9: unknown mood \"hang\"; did you mean \"hangs\"?"));
+  EXPECT_THAT(errors_of("measures: {up: much}\n"), HasSubstr("the query up yields a number or null, not \"much\""));
+  EXPECT_THAT(errors_of("steps:\n- measure: {up: [1]}\n"), HasSubstr("file.yaml:5:"));
+  EXPECT_THAT(errors_of("objects: {node-1: {spec: {}}}\n"), HasSubstr("an object is named by its path"));
+  EXPECT_THAT(errors_of("objects: {/api/v1/nodes/a: gone}\n"), HasSubstr("an object is a map"));
+  EXPECT_THAT(errors_of("pods: {a: {nodes: node-1, owner: web}}\n"), HasSubstr("an owner is written KIND/NAME"));
+  EXPECT_THAT(errors_of("finally: {lease: {turn-0: node-1}}\n"), HasSubstr("a lease is named NAMESPACE/NAME"));
+  EXPECT_THAT(errors_of("finally: {lease: {a/b: {age: young}}}\n"), HasSubstr("an age is written like 10m"));
+  EXPECT_THAT(errors_of("finally: {message: {text: x, since: yesterday}}\n"), HasSubstr("since takes only \"start\""));
+  EXPECT_THAT(errors_of("finally: {queries: {up: often}}\n"), HasSubstr("file.yaml:4:"));
+  EXPECT_THAT(errors_of("finally: {info: {node-7: x}}\n"), HasSubstr("unknown node \"node-7\""));
+  EXPECT_THAT(errors_of("careen: {dry-run: perhaps}\n"), HasSubstr("file.yaml:4:"));
+}
+
+TEST(Language, AnObjectByItsPathIsNoNode) {
+  EXPECT_EQ(errors_of("steps:\n- create: {/api/v1/namespaces/default/configmaps/a: {data: {}}}\n"), "");
+  EXPECT_THAT(errors_of("steps:\n- create: {/api/v1/nodes/b: {}}\n- cordon: b\n"), HasSubstr("unknown node \"b\""));
 }
 
 // test/scenarios/failing/*.yaml begin with the lines, behind "#> ", that the report must contain in that order.

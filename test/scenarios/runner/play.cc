@@ -66,6 +66,7 @@ class Player {
     for (const PlannedObject& object : scenario_.objects) {
       make_object(stage_, object, {});
     }
+    for (const auto& [query, number] : scenario_.measures) stage_.cluster.outside.values[query] = number;
     for (const Expectation& one : scenario_.never) guards_.push_back({one, "never"});
     for (const Expectation& one : scenario_.always) guards_.push_back({one, "always", {}, true});
     for (const std::string& name : stage_.crew.names()) stage_.crew.start(name);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -36,9 +37,11 @@ struct Mark {
   size_t events = 0;
   size_t writes = 0;
   size_t logs = 0;
+  size_t messages = 0;
+  size_t queries = 0;
 };
 
-// Something that must be so. What counts events, writes and log lines counts from the mark on.
+// Something that must be so. What counts things that happen, such as events and messages, counts from the mark on.
 struct Expectation {
   profiles::Position where;
   std::string text;
@@ -67,7 +70,8 @@ struct Scenario {
   std::string about;
   std::optional<io::Wall> start;
   std::vector<PlannedObject> objects;
-  std::string summary;  // of the objects, for the timeline
+  std::map<std::string, double> measures;  // what queries to Prometheus yield at the start
+  std::string summary;                     // of the objects, for the timeline
   CrewPlan careen;
   std::vector<Step> steps;
   std::vector<Expectation> never;

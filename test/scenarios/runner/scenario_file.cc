@@ -35,7 +35,12 @@ class ScenarioReader {
     collect_nodes(nodes, steps);
     read_careen(fields.find("careen"));
     read_config(fields);
-    read_objects(nodes, pods);
+    read_objects(nodes, pods, fields.find("objects"));
+    if (const Value* measures = fields.find("measures")) {
+      for (const auto& [query, number] : read_measures(*measures, reading_)) {
+        if (number) scenario_.measures[query] = *number;
+      }
+    }
     if (steps) read_steps(*steps, scenario_.steps, false);
     if (const Value* value = fields.find("never")) scenario_.never = read_whole_run(*value, true);
     if (const Value* value = fields.find("always")) scenario_.always = read_whole_run(*value, false);
@@ -57,6 +62,7 @@ class ScenarioReader {
     const auto add = [&](const Value* map) {
       if (!map || map->kind != Value::Kind::map) return;
       for (const auto& [key, entry] : map->entries) {
+        if (key.starts_with("/")) continue;
         for (std::string& name : expand(key)) reading_.nodes.push_back(std::move(name));
       }
     };
@@ -87,6 +93,9 @@ class ScenarioReader {
         }
       }
       if (const Value* skew = fields.find("skew")) read_skew(*skew);
+      scenario_.careen.notify_blocking = fields.flag("notify-blocking");
+      scenario_.careen.dry_run = fields.flag("dry-run");
+      scenario_.careen.cache_pods = fields.flag("cache-pods");
       fields.finish();
     }
     name_replicas();
@@ -119,7 +128,7 @@ class ScenarioReader {
     reading_.config = scenario_.careen.config;
   }
 
-  void read_objects(const Value* nodes, const Value* pods) {
+  void read_objects(const Value* nodes, const Value* pods, const Value* others) {
     std::vector<std::string> parts;
     const auto take = [&](const Value* value, auto read, std::string_view what) {
       if (!value) return;
@@ -129,6 +138,7 @@ class ScenarioReader {
     };
     take(nodes, read_nodes, "nodes");
     take(pods, read_pods, "pods");
+    take(others, read_paths, "other objects");
     scenario_.summary = fmt::format("{}", fmt::join(parts, ", "));
   }
 

@@ -24,7 +24,10 @@ struct Stage {
         witness(*loop, cluster, timeline,
                 [this](const std::string& replica, const std::string& node) { return crew.explain(replica, node); }) {}
 
-  Mark mark() const { return {witness.events().size(), witness.writes().size(), crew.logs().size()}; }
+  Mark mark() const {
+    return {witness.events().size(), witness.writes().size(), crew.logs().size(), cluster.outside.messages().size(),
+            cluster.outside.asked().size()};
+  }
 
   Timeline timeline;
   io::VirtualTime time;

@@ -102,6 +102,24 @@ Witness::Witness(io::Loop& loop, sim::Cluster& cluster, Timeline& timeline, Expl
     if (!sending.writes() || response.status >= 300 || !is_careen(sending.client)) return;
     writes_.push_back({loop_.now(), replica_of(sending.client), plural_of(sending.request.path)});
   };
+  cluster.outside.on_message = [this, &cluster](const sim::Outside::Message& message) {
+    hear(cluster.outside, message);
+  };
+  cluster.outside.on_query = [this] {
+    if (on_change) on_change();
+  };
+}
+
+// The first line tells enough.
+void Witness::hear(const sim::Outside& outside, const sim::Outside::Message& message) {
+  std::string what = fmt::format("to {}: {}", message.to, message.text.substr(0, message.text.find('\n')));
+  const auto& all = outside.messages();
+  const auto opens = [&](const sim::Outside::Message& other) { return other.id == message.thread; };
+  if (const auto title = std::find_if(all.begin(), all.end(), opens); !message.thread.empty() && title != all.end()) {
+    what += fmt::format("  (in the thread \"{}\")", title->text.substr(0, title->text.find('\n')));
+  }
+  timeline_.add({loop_.now(), message.way == "mail" ? "mail" : "slack", std::move(what), {}, {}});
+  if (on_change) on_change();
 }
 
 void Witness::see(const sim::Change& change) {

@@ -57,7 +57,7 @@ class Witness {
   // Nodes as they went into maintenance.
   const std::vector<Entry>& entries() const { return entries_; }
 
-  // Called after every change of a node, and of anything but careen's lock.
+  // Called after every change of a node, and of anything but careen's lock; also when something reaches the outside.
   std::function<void()> on_node;
   std::function<void()> on_change;
 
@@ -66,6 +66,7 @@ class Witness {
   void see_node(const sim::Change& change);
   void see_event(const sim::Change& change);
   void see_lock(const sim::Change& change);
+  void hear(const sim::Outside& outside, const sim::Outside::Message& message);
   void tell_of_readiness(const sim::Change& change, const NodeView& before, const NodeView& after);
   void tell_of_node(const sim::Change& change, const NodeView& before, const NodeView& after);
 
