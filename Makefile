@@ -27,7 +27,7 @@ test: deps testcluster dev ## build and run every test, also those on a real con
 	ctest --test-dir build/dev --output-on-failure -j $(JOBS)
 
 bench: deps testcluster build ## measure on a real control plane and print a table
-	@tools/step "build (load loop)" cmake --build --preset release -j $(JOBS) --target bench_programs
+	@tools/step "build (benchmarks)" cmake --build --preset release -j $(JOBS) --target bench_programs
 	python3 test/bench/bench.py $(BENCH)
 
 explore: deps ## whole campaigns in virtual time with faults from SEEDS seeds (1000; or 5000..5999)

@@ -62,7 +62,7 @@ class Process {
         authenticator_(kube::make_authenticator(loop, files, std::move(cluster), log.named("credentials"))),
         transport_(kube::make_http_transport(loop, authenticator_)),
         lease_transport_(kube::make_http_transport(loop, authenticator_)),
-        http_(io::make_http_client(loop, {.max_body = kMostOfAnAnswer})),
+        http_(io::make_http_client(loop, {.tls = {}, .proxy = {}, .max_body = kMostOfAnAnswer})),
         leader_http_(io::make_http_client(loop, {})),
         mail_(io::make_mail_client(loop, {})),
         replica_({loop, files, random_, *transport_, *lease_transport_, *http_, *mail_, read_environment, log},

@@ -7,6 +7,7 @@
 #include <set>
 #include <utility>
 
+#include "io/redact.h"
 #include "profiles/config_file.h"
 #include "profiles/file_doc.h"
 #include "profiles/suggest.h"
@@ -487,18 +488,7 @@ const Profile* Config::find_profile(std::string_view name) const {
   return found == profiles.end() ? nullptr : &found->second;
 }
 
-std::string Config::redact(std::string text) const {
-  // Longest first: one secret may contain another.
-  std::vector<std::string_view> by_length(secrets.begin(), secrets.end());
-  std::sort(by_length.begin(), by_length.end(),
-            [](std::string_view a, std::string_view b) { return a.size() > b.size(); });
-  for (std::string_view secret : by_length) {
-    for (std::size_t at = text.find(secret); at != std::string::npos; at = text.find(secret, at + 3)) {
-      text.replace(at, secret.size(), "***");
-    }
-  }
-  return text;
-}
+std::string Config::redact(std::string text) const { return io::redact(text, secrets); }
 
 ConfigReport examine_config(std::string_view text, std::string_view filename, const PluginRegistry& registry,
                             const Environment& environment) {

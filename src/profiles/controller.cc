@@ -517,8 +517,11 @@ void Controller::succeeded(const std::string& key, const Decision& decision) {
   p_.problems.clear(kWriteProblem);
   unwritable_.clear();
   queue_.succeeded(key);
-  spend(key);
-  release(key, decision.uid);
+  // Any other write leaves what has begun as it is.
+  if (decision.admission) {
+    spend(key);
+    release(key, decision.uid);
+  }
   queue_.wake(key);
   const kube::Node* node = p_.nodes.find(key);
   for (const Moved& moved : decision.moved) {

@@ -86,7 +86,7 @@ void Controller::withdraw(const std::string& key, const std::vector<LeaseGrab>& 
   const auto is_kept = [&](const Begun& lease) {
     return std::any_of(kept.begin(), kept.end(), [&](const LeaseGrab& grab) { return grab.key() == lease.lease; });
   };
-  const auto end = std::stable_partition(found->second.begin(), found->second.end(), is_kept);
+  const auto end = std::partition(found->second.begin(), found->second.end(), is_kept);
   const std::vector<Begun> ended(end, found->second.end());
   found->second.erase(end, found->second.end());
   if (found->second.empty()) begun_.erase(found);

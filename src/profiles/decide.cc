@@ -169,6 +169,8 @@ class Decider {
       inputs.previous_is_operational = data.previous.known() == State::operational;
       inputs.now = now_;
       inputs.last = known == data_.notifications.end() ? kZeroTime : known->second;
+      // Told by this very decision, of the state that it has just left.
+      if (inputs.last == io::add(now_, io::Duration{1})) inputs.last = now_;
       inputs.transition = data.transition;
       const windows::ScheduleAnswer answer = windows::due(instance.schedule, inputs);
       if (!answer.due) {
@@ -189,7 +191,9 @@ class Decider {
       std::optional<OutboxMessage> message = render(profile, data, instance);
       if (!message) return false;
       say(why, Verdict::note, "notification {} is due", instance.name);
-      data_.notifications[instance.name] = now_;
+      // A oneshot is due until it was told after the transition; what is told in its very moment comes after it too.
+      const bool at_once = instance.schedule.type == windows::ScheduleType::oneshot && now_ == data.transition;
+      data_.notifications[instance.name] = at_once ? io::add(now_, io::Duration{1}) : now_;
       post(std::move(*message));
     }
     return true;
@@ -306,9 +310,15 @@ class Decider {
     }
   }
 
+  // What a check said beyond yes or no.
+  struct Said {
+    size_t leaf = 0;  // of the expression
+    CheckResult result;
+  };
+
   struct Choice {
     const Transition* winner = nullptr;
-    std::vector<CheckResult> results;  // of the winner's checks
+    std::vector<Said> results;  // of the winner's checks
   };
 
   // The first transition that passes. None if any check has no answer: it might have been the first.
@@ -317,7 +327,7 @@ class Decider {
     std::string errors;
     bool pending = false;
     for (const Transition& transition : chains.transitions) {
-      std::vector<CheckResult> results;
+      std::vector<Said> results;
       const bool passed = evaluate(profile, data, transition, why, errors, pending, results);
       if (!passed || choice.winner) continue;
       choice = {&transition, std::move(results)};
@@ -338,8 +348,8 @@ class Decider {
   }
 
   // What the checks of the transition that happens allow only once.
-  void take(const std::vector<CheckResult>& results) {
-    for (const CheckResult& result : results) {
+  void take(const std::vector<Said>& results) {
+    for (const auto& [leaf, result] : results) {
       if (result.lease && !has_taken(*result.lease)) {
         decision_.leases.push_back(*result.lease);
         // Who moves after the lease has run out moves beside the next one that takes it.
@@ -377,10 +387,11 @@ class Decider {
   }
 
   bool evaluate(const Profile& profile, const ProfileData& data, const Transition& transition, Why& parent,
-                std::string& errors, bool& pending, std::vector<CheckResult>& results) {
+                std::string& errors, bool& pending, std::vector<Said>& results) {
     Why& why = say(parent, Verdict::no, "to {} if {}", name_of(transition.next), transition.check.text);
     const size_t count = transition.check.leaves.size();
     const auto values = std::make_unique<bool[]>(count);
+    results.reserve(count);
     TransitionOutcome outcome;
     std::string failed;
     bool unanswered = false;
@@ -394,7 +405,7 @@ class Decider {
         result.lease.reset();
       }
       if (!result.error.empty()) {
-        result.error = io::redact(result.error, world_.config.secrets);
+        hide_secrets(result.error);
         failed += fmt::format("{}{}", failed.empty() ? "" : ", ", instance.name);
         errors += fmt::format("{}{}: {}", errors.empty() ? "" : "; ", instance.name, result.error);
       }
@@ -402,7 +413,10 @@ class Decider {
       if (explain_) explain(instance, result, why, outcome);
       rest_on(result, data);
       values[i] = result.passed;
-      results.push_back(std::move(result));
+      // Most say no more than that.
+      if (result.budget || result.lease || result.observed || result.changes_at) {
+        results.push_back({i, std::move(result)});
+      }
     }
     bool passed = false;
     const std::span<bool> leaves(values.get(), count);
@@ -427,10 +441,12 @@ class Decider {
   }
 
   void explain(const CheckInstance& instance, CheckResult& result, Why& why, TransitionOutcome& outcome) {
-    // Lists of texts are what somebody else says.
+    // A reason may quote what is configured, and what somebody else says.
+    hide_secrets(result.reason);
     for (auto& [key, value] : result.info) {
+      if (auto* const text = std::get_if<std::string>(&value)) hide_secrets(*text);
       if (auto* const texts = std::get_if<std::vector<std::string>>(&value)) {
-        for (std::string& text : *texts) text = io::redact(text, world_.config.secrets);
+        for (std::string& text : *texts) hide_secrets(text);
       }
     }
     const bool answered = result.error.empty();
@@ -438,6 +454,10 @@ class Decider {
     say(why, verdict, "{}: {}", instance.name, answered ? result.reason : result.error);
     outcome.checks.push_back(
         {instance.name, std::string(instance.check->type()), result.passed, result.error, result.reason, result.info});
+  }
+
+  void hide_secrets(std::string& text) const {
+    if (!world_.config.secrets.empty()) text = io::redact(text, world_.config.secrets);
   }
 
   // What could make the check say something else.
@@ -456,29 +476,32 @@ class Decider {
   }
 
   // Which budgets would have to answer otherwise for the expression to be true? The node waits for those. Every set
-  // of them counts that no smaller one makes unnecessary.
-  void wait_for_budgets(const CheckExpression& check, const std::vector<CheckResult>& results, std::span<bool> leaves,
+  // of them counts that no smaller one makes unnecessary. Nobody needs the results after this.
+  void wait_for_budgets(const CheckExpression& check, std::vector<Said>& results, std::span<bool> leaves,
                         const ProfileData& data) {
-    std::vector<size_t> budgets;
-    for (size_t i = 0; i < results.size(); ++i) {
-      if (results[i].budget && budgets.size() < kMostBudgets) budgets.push_back(i);
+    std::vector<Said*> budgets;
+    budgets.reserve(kMostBudgets);
+    for (Said& said : results) {
+      if (said.result.budget && budgets.size() < kMostBudgets) budgets.push_back(&said);
     }
     std::vector<uint32_t> sufficient;
     for (uint32_t set = 1; set < uint32_t{1} << budgets.size(); ++set) {
       if (std::any_of(sufficient.begin(), sufficient.end(), [&](uint32_t s) { return (set & s) == s; })) continue;
-      for (size_t i = 0; i < budgets.size(); ++i) leaves[budgets[i]] = results[budgets[i]].passed != ((set >> i) & 1);
+      for (size_t i = 0; i < budgets.size(); ++i) {
+        leaves[budgets[i]->leaf] = budgets[i]->result.passed != ((set >> i) & 1);
+      }
       if (check.evaluate(leaves)) sufficient.push_back(set);
     }
     for (size_t i = 0; i < budgets.size(); ++i) {
       if (std::none_of(sufficient.begin(), sufficient.end(), [&](uint32_t s) { return (s >> i) & 1; })) continue;
-      const CheckResult& result = results[budgets[i]];
-      const auto& [key, use] = *result.budget;
+      const CheckResult& result = budgets[i]->result;
+      auto& [key, use] = *budgets[i]->result.budget;
       if (result.passed) {
         if (key.lease.empty() && !key.observation) decision_.rises.push_back(key.scope);
         add_topics(result);
       } else if (use.used >= key.max) {
         // With a place free it is what is seen from there that says no, and the topics tell when that is another.
-        decision_.waits.push_back({key, data.transition, use.free_at});
+        decision_.waits.push_back({std::move(key), data.transition, use.free_at});
       }
     }
   }

@@ -77,7 +77,7 @@ Occupancy::Changes Occupancy::update(std::string_view name, const Config& config
       member->in_state = labelled || recorded;
       if (data) {
         member->transitions.emplace();
-        for (const auto& [profile, entry] : data->profiles) member->transitions->emplace(profile, entry.transition);
+        for (const auto& [profile, known] : data->profiles) member->transitions->emplace(profile, known.transition);
       }
     }
   } else {

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <set>
@@ -22,19 +23,38 @@
 
 namespace careen::profiles {
 
+// What else a replica may be given.
+struct ReplicaExtras {
+  ControllerOptions options = {};
+  Texts environment = {};
+  std::shared_ptr<io::LogSink> log = nullptr;
+  // In place of the world outside that everybody has.
+  std::function<std::unique_ptr<io::HttpClient>()> connect = nullptr;
+};
+
 class Replica {
  public:
   Replica(io::VirtualTime& time, sim::TestApi& api, std::string identity, std::string_view yaml,
           ControllerOptions options = {})
+      : Replica(time, api, std::move(identity), yaml, ReplicaExtras{.options = options}) {}
+  Replica(io::VirtualTime& time, sim::TestApi& api, std::string identity, std::string_view yaml, ReplicaExtras extras)
       : loop(time.make_loop()),
         transport(api.connect(*loop)),
+        environment(std::move(extras.environment)),
+        http(extras.connect ? extras.connect() : people.connect(*loop)),
         ledger(*loop, client, problems, io::Log{}, metrics,
                budget::LedgerOptions{"kube-system", "careen-ledger", std::move(identity)}),
         controller({*loop, client, atoms, decoder, nodes, pods, leases, hypervisors, ledger, outside, events, metrics,
-                    problems, random, io::Log{}},
-                   options) {
-    controller.set_config(std::make_shared<Config>(config_of(yaml)));
+                    problems, random, io::Log(extras.log, "")},
+                   extras.options) {
+    set_config(yaml);
     scope.spawn(start());
+  }
+
+  void set_config(std::string_view yaml) {
+    auto config = std::make_shared<Config>(config_of(yaml, environment));
+    if (!config->needs.lease_namespaces.empty()) watch_leases(*config->needs.lease_namespaces.begin());
+    controller.set_config(std::move(config));
   }
 
   double decisions() {
@@ -45,6 +65,7 @@ class Replica {
 
   std::unique_ptr<io::Loop> loop;
   std::unique_ptr<kube::Transport> transport;
+  Texts environment;
   io::Metrics metrics;
   io::Random random{3};
   io::Problems problems{io::Log{}};
@@ -56,7 +77,7 @@ class Replica {
   kube::Store<kube::Lease> leases;
   kube::Store<kube::Object> hypervisors;
   sim::Outside people{*loop};
-  std::unique_ptr<io::HttpClient> http = people.connect(*loop);
+  std::unique_ptr<io::HttpClient> http;
   std::unique_ptr<io::MailClient> mail = people.connect_mail(*loop);
   notify::SlackThreads slack_threads{*loop};
   notify::Outside outside{*loop, *http, *mail, client, slack_threads};
@@ -65,9 +86,23 @@ class Replica {
   std::unique_ptr<kube::Sink> sink = kube::make_sink(nodes, atoms);
   kube::Reflector reflector{*loop, client, metrics, problems, random, *sink, {kube::resources::nodes}};
   Controller controller;
+  std::unique_ptr<kube::Sink> lease_sink = kube::make_sink(leases, atoms);
+  std::unique_ptr<kube::Reflector> lease_reflector;  // of the namespace that the first configuration needs
   io::Scope scope{*loop};
 
  private:
+  void watch_leases(const std::string& ns) {
+    if (lease_reflector) return;
+    kube::ReflectorOptions options{kube::resources::leases};
+    options.ns = ns;
+    lease_reflector = std::make_unique<kube::Reflector>(*loop, client, metrics, problems, random, *lease_sink, options);
+    scope.spawn(lease_reflector->run());
+    scope.spawn(tell_leases_known(ns));
+  }
+  io::Task<void> tell_leases_known(std::string ns) {
+    co_await lease_reflector->synced_gate().wait();
+    controller.leases_known(ns);
+  }
   io::Task<void> start() {
     co_await ledger.take_over();
     scope.spawn(ledger.run());

@@ -15,9 +15,9 @@
 #include "io/virtual_time.h"
 #include "kube/decode.h"
 #include "kube/json.h"
+#include "observe/observations.h"
 #include "profiles/config.h"
 #include "profiles/data.h"
-#include "observe/observations.h"
 #include "profiles/decide.h"
 #include "profiles/fleet.h"
 #include "profiles/hypervisors.h"
@@ -28,9 +28,13 @@
 
 namespace careen::profiles {
 
-inline Config config_of(std::string_view yaml) {
-  auto config = load_config(yaml, "test.yaml", all_plugins(),
-                            [](std::string_view) -> std::optional<std::string> { return std::nullopt; });
+using Texts = std::map<std::string, std::string>;
+
+inline Config config_of(std::string_view yaml, const Texts& environment = {}) {
+  auto config = load_config(yaml, "test.yaml", all_plugins(), [&](std::string_view name) -> std::optional<std::string> {
+    const auto found = environment.find(std::string(name));
+    return found == environment.end() ? std::nullopt : std::optional(found->second);
+  });
   if (!config) {
     std::string errors;
     for (const ConfigError& error : config.error()) errors += error.to_text() + "\n";
@@ -38,8 +42,6 @@ inline Config config_of(std::string_view yaml) {
   }
   return std::move(*config);
 }
-
-using Texts = std::map<std::string, std::string>;
 
 // A node as the API server sends it.
 inline kube::Json node_json(std::string_view name, std::string_view uid, uint64_t version, const Texts& labels = {},

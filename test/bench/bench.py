@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Measures careen on a real control plane and prints a table.
 
-    make bench                          all of it, about ten minutes
-    test/bench/bench.py --only round    one part: round (with idle), pods, size, model
+    make bench                          all of it, about fifteen minutes
+    test/bench/bench.py --only round    one part: round (with idle), full, pods, size, decide, model
 
 The clusters and processes it starts end with it, however it ends.
 """
@@ -27,6 +27,7 @@ from api import side_by_side  # noqa: E402
 from audit import Audit, accepted, resource_of  # noqa: E402
 from careen import Careen, poll  # noqa: E402
 from cluster import Cluster, Stopped, stop_on_signals  # noqa: E402
+from full_round import FullRound  # noqa: E402
 from node_watch import DATA, PROFILE, STATE, NodeWatch, annotations, labels  # noqa: E402
 from report import Report, document, machine  # noqa: E402
 
@@ -45,6 +46,8 @@ def written_at(entry):
 
 
 class Bench:
+    written_at = staticmethod(written_at)
+
     def __init__(self, options, report):
         self.options, self.report = options, report
         self.folder = tempfile.mkdtemp(prefix="careen-bench-")
@@ -83,8 +86,8 @@ class Bench:
         self.careen = Careen(self.options.careen, self.cluster.kubeconfig, path, log, *flags)
         return self.careen
 
-    def prepare_nodes(self):
-        """Nodes as careen and the loop want to find them: without traces of either, labelled for a round."""
+    def prepare_nodes(self, annotations_wanted=None):
+        """Nodes as careen and the loop want to find them: without traces of either, marked for a round."""
         ours = ("cloud.sap/", "careen.dev/", "load.loop/", "bench.careen.dev/")
 
         def prepare(name):
@@ -92,7 +95,8 @@ class Bench:
             self.api.patch(f"/api/v1/nodes/{name}", {"metadata": {
                 "labels": {**{key: None for key in labels(node) if key.startswith(ours)},
                            PROFILE: "bench", WANTED: "true"},
-                "annotations": {key: None for key in annotations(node) if key.startswith(ours)}}})
+                "annotations": {**{key: None for key in annotations(node) if key.startswith(ours)},
+                                **(annotations_wanted or {})}}})
 
         side_by_side(prepare, sorted(self.watch.nodes), IN_FLIGHT)
         self.watch.wait_until(lambda watch: all(WANTED in labels(node) and STATE not in labels(node)
@@ -100,17 +104,20 @@ class Bench:
 
     # --- the round ---------------------------------------------------------
 
-    def measure_loop(self):
+    def run_loop(self, patches, events, *more):
         path = os.path.join(self.folder, "nodes")
         with open(path, "w") as file:
             for name, node in sorted(self.watch.nodes.items()):
                 file.write(f"{name} {node['metadata']['uid']}\n")
-        count = str(3 * self.options.nodes)
-        result = subprocess.run([self.options.load_loop, self.cluster.kubeconfig, path, count, count, str(IN_FLIGHT)],
+        arguments = [str(each) for each in (IN_FLIGHT, patches, events, *more)]
+        result = subprocess.run([self.options.load_loop, self.cluster.kubeconfig, path, *arguments],
                                 stdout=subprocess.PIPE, check=True, text=True)
         answer = json.loads(result.stdout)
         say(f"  plain loop: {answer['seconds']:.2f} s")
-        return answer["seconds"]
+        return answer
+
+    def measure_loop(self):
+        return self.run_loop(3 * self.options.nodes, 3 * self.options.nodes)["seconds"]
 
     def measure_round(self):
         """One round by careen; leaves it running."""
@@ -130,7 +137,7 @@ class Bench:
         os.rename(new, os.path.join(self.folder, "maintenance.yaml"))
         self.watch.wait_until(lambda watch: watch.state_changes >= 3 * nodes, 600, "the end of the round")
         last_change = self.watch.last_change - begun
-        poll(lambda: self._events_sent(careen, before) >= 3 * nodes or not careen.alive(), 60, "the events", 0.5)
+        poll(lambda: self.events_sent(careen, before) >= 3 * nodes or not careen.alive(), 60, "the events", 0.5)
         cpu = careen.cpu_seconds() - cpu
         memory, peak = careen.memory()
         after = careen.metrics()
@@ -170,7 +177,7 @@ class Bench:
         return result
 
     @staticmethod
-    def _events_sent(careen, before):
+    def events_sent(careen, before):
         def sent(metrics):
             return metrics.sum("careen_api_requests_total", resource="events", code="201") + metrics.sum(
                 "careen_events_dropped_total")
@@ -249,15 +256,13 @@ class Bench:
         say(f"== a cache of {pods} pods")
         starts, memories, peaks = [], [], []
         for _ in range(3):
-            careen = self.start("round.yaml", "--cache-pods")
+            careen = self.start("round.yaml")  # pods are cached without being asked for
             begun = careen.started
-            careen.wait_log(lambda line: line["msg"] == "nodes are known", 120, "all to be known")
-            starts.append(time.monotonic() - begun)
+            careen.wait_log(lambda line: line["msg"] == "nodes are known", 120, "all nodes to be known")
             careen.wait_ready()
-            metrics = careen.metrics()
-            known = metrics.sum("careen_cache_objects", resource="pods")
-            if known < pods or metrics.sum("careen_cache_objects", resource="nodes") != self.options.nodes:
-                raise AssertionError(f"careen knows {known} pods instead of {pods}")
+            poll(lambda: self.cached(careen, "pods") >= pods
+                 and self.cached(careen, "nodes") == self.options.nodes, 120, f"careen to know {pods} pods", 0.1)
+            starts.append(time.monotonic() - begun)
             # Its state labels are written once, which is the other work of a start.
             poll(lambda: careen.metrics().sum("careen_node_writes_total") >= self.options.nodes
                  or len(starts) > 1, 120, "the nodes to be written once", 1)
@@ -272,6 +277,10 @@ class Bench:
         self.report.add("start", "start until both are known", start, f"{start:.2f} s (from {min(starts):.2f} to "
                         f"{max(starts):.2f} s)")
         self.take_down()
+
+    @staticmethod
+    def cached(careen, resource):
+        return careen.metrics().sum("careen_cache_objects", resource=resource)
 
     # --- what needs no cluster ---------------------------------------------
 
@@ -295,6 +304,21 @@ class Bench:
         else:
             say(f"  there is no {self.options.pod_memory}: bytes a pod are not measured")
 
+    def decide(self):
+        say("\n== decisions alone")
+        result = subprocess.run([self.options.decide_rate], stdout=subprocess.PIPE, check=True, text=True)
+        answer = json.loads(result.stdout)
+        what = f"{answer['nodes']:,} nodes that wait behind {answer['checks']} checks"
+        rate = answer["verdicts_per_second"]
+        self.report.add("decide", f"{what}: decisions a CPU second", rate,
+                        f"{rate:,} ({answer['verdicts_in_fastest_pass']:,} in the fastest pass)", "at least 200,000",
+                        least=200_000)
+        self.report.add("decide_reasons", "the same with all reasons in words", answer["reasons_per_second"],
+                        f"{answer['reasons_per_second']:,}")
+
+    def full_round(self):
+        FullRound(self, say).run()
+
     def model(self):
         say("\n== campaigns on the model cluster, in virtual time")
         for nodes in (1_000, 100_000):
@@ -312,7 +336,7 @@ class Bench:
 
 def parse():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", action="append", choices=["round", "pods", "size", "model"], help="a part; may be repeated")
+    parser.add_argument("--only", action="append", choices=["round", "full", "pods", "size", "decide", "model"], help="a part; may be repeated")
     parser.add_argument("--nodes", type=int, default=1000)
     parser.add_argument("--pods-per-node", type=int, default=30)
     parser.add_argument("--rounds", type=int, default=2, help="how often to measure the round (default: 2)")
@@ -321,14 +345,18 @@ def parse():
     programs = os.path.join(ROOT, "build", "release", "test", "bench")
     parser.add_argument("--load-loop", default=os.path.join(programs, "load_loop"))
     parser.add_argument("--pod-memory", default=os.path.join(programs, "pod_memory"))
+    parser.add_argument("--decide-rate", default=os.path.join(programs, "decide_rate"))
     parser.add_argument("--model-campaign", default=os.path.join(programs, "model_campaign"))
     parser.add_argument("--json", metavar="FILE", help="write the figures to a file")
     parser.add_argument("--update-docs", action="store_true", help="rewrite docs/performance.md")
     parser.add_argument("--strict", action="store_true", help="exit with 1 when a goal is missed")
     options = parser.parse_args()
-    for name in ("careen", "load_loop", "pod_memory", "model_campaign"):
+    for name in ("careen", "load_loop", "pod_memory", "decide_rate", "model_campaign"):
         setattr(options, name, os.path.abspath(getattr(options, name)))
-    for program in (options.careen, options.load_loop, options.model_campaign):
+    needed = {"size": ["careen"], "decide": ["decide_rate"], "model": ["model_campaign"], "pods": ["careen"],
+              "round": ["careen", "load_loop"], "full": ["careen", "load_loop"]}
+    for program in sorted({getattr(options, name) for part in options.only or needed for name in needed[part]}
+                          | {options.careen}):
         if not os.access(program, os.X_OK):
             parser.error(f"there is no program {program}; run `make bench`, which builds it")
     return options
@@ -343,10 +371,10 @@ def main():
     stop_on_signals()
     try:
         say("machine: " + ", ".join(f"{key} {value}" for key, value in facts.items()))
-        parts = options.only or ["size", "model", "round", "pods"]
-        for part, run in (("size", bench.size), ("model", bench.model), ("round", bench.round_and_idle),
-                          ("pods", bench.pods)):
-            if part in parts:
+        parts = {"size": bench.size, "decide": bench.decide, "model": bench.model, "round": bench.round_and_idle,
+                 "full": bench.full_round, "pods": bench.pods}
+        for part, run in parts.items():
+            if part in (options.only or parts):
                 run()
     except Stopped:
         return 1

@@ -12,9 +12,9 @@ class Report:
         self.rows = []
         self.values = {}
 
-    def add(self, key, what, value, shown, goal=None, limit=None):
-        """`limit` is the largest value that meets the goal."""
-        met = None if limit is None else value <= limit
+    def add(self, key, what, value, shown, goal=None, limit=None, least=None):
+        """`limit` is the largest value that meets the goal, `least` the smallest."""
+        met = value <= limit if limit is not None else value >= least if least is not None else None
         self.values[key] = {"value": value, "shown": shown, "goal": goal, "met": met}
         self.rows.append((what, shown, goal or "", {None: "", True: "yes", False: "**no**"}[met]))
         print(f"  {what}: {shown}" + (f" (goal {goal}: {'met' if met else 'MISSED'})" if goal else ""), flush=True)
@@ -69,13 +69,22 @@ file is replaced by `test/bench/round.yaml` and ends when the API server has ans
 (`test/bench/load_loop.cc`) sends as many node patches and events of the same size to the same server, 16 in flight, and decides nothing. Both
 run in turn, loop first and last; the ratio is that of the medians. Writes and events are counted in the API server's audit log.
 
+**Decisions alone.** `test/bench/decide_rate.cc` decides on 5,000 nodes, one after the other, again and again, on one core: every node waits
+behind the same chain of ten checks (`hasAnnotation`, `hasLabel`, `condition`, `anyLabel`, `nodeCount`, `timeWindow`, `wait`, `maxMaintenance`
+by zone, `stagger`, `affinity`), none of which is skipped. The time is CPU time.
+
+**The full round.** As above with `test/bench/full_round.yaml`: more checks, a lease for each node that goes, a limit for each zone, a tenth of
+the nodes with a pod that prefers operational nodes, and two messages a node to a Slack that listens on the loopback interface. It ends
+with the last removal of a sent message from a node. The plain loop then sends as many node patches, events, lease writes (the ledger's
+included) and messages. A request is of no use if it was refused, if it asked for one object, or if no other version of the node came of it.
+
 **Idle.** After the round, for a minute: CPU time of the process, and what it asked of the API server.
 
 **The model.** A whole campaign in virtual time, careen and the model cluster in one process on one core (`test/bench/model_campaign.cc`):
 each node becomes required, is in maintenance for two minutes and returns, at most 1 % of the nodes at once. A node-hour is one simulated
 node for one simulated hour.
 
-**Memory.** Resident memory as the kernel counts it. The pod cache is forced on with `--cache-pods`; nothing needs it yet.
+**Memory.** Resident memory as the kernel counts it. Pods are cached, which is how careen runs unless `--no-cache-pods` is given.
 
 ## The control plane
 

@@ -19,6 +19,7 @@ using Labels = std::map<std::string, std::string>;
 struct NodePlan {
   std::string name;
   Labels labels;
+  bool affinity_pod = false;  // runs a pod that prefers operational nodes
 };
 
 // Something a person does to a node.
@@ -28,6 +29,8 @@ struct Edit {
     annotate,  // the same for an annotation
     remove,    // the node is deleted
     make,      // and made again, with the labels that people want on it
+    pod,       // its pod goes, or comes
+    load,      // what Prometheus says from now on, of no node in particular
   };
   io::Duration at{};
   std::string node;
@@ -41,7 +44,13 @@ struct Campaign {
   std::vector<NodePlan> nodes;
   Settings settings;
   std::vector<io::Duration> skews;  // one a replica
+  bool cache_pods = false;          // by the replicas, whether they need them or not
   std::vector<Edit> edits;          // in order of time
+
+  // Nothing of people, and no time of the day, comes after this.
+  io::Duration last_event() const;
+  // Nothing may happen for so long while there is still something to do.
+  io::Duration longest_pause() const;
 };
 
 Campaign draw_campaign(uint64_t seed);
@@ -49,5 +58,9 @@ Campaign draw_campaign(uint64_t seed);
 Campaign small_campaign(int replicas, bool marks);
 
 inline std::string node_path(std::string_view name) { return "/api/v1/nodes/" + std::string(name); }
+inline std::string pod_path(std::string_view node) { return "/api/v1/namespaces/default/pods/on-" + std::string(node); }
+inline std::string lease_path(std::string_view name) {
+  return "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/" + std::string(name);
+}
 
 }  // namespace careen::explore

@@ -41,7 +41,7 @@ SystematicCases systematic_cases() {
       all.failed.push_back(undisturbed);
       continue;
     }
-    for (const Target target : {Target::nodes, Target::ledger, Target::events, Target::lock}) {
+    for (const Target target : {Target::nodes, Target::ledger, Target::leases, Target::events, Target::lock}) {
       // The lock is renewed all the time; a few of its writes stand for all.
       const int most = target == Target::lock ? 4 : undisturbed.writes.at(target);
       for (int count = 1; count <= most; ++count) {

@@ -2,7 +2,10 @@
 #include <gtest/gtest.h>
 
 #include "cases.h"
+#include "fact_log.h"
+#include "message_watch.h"
 #include "shrink.h"
+#include "stagger_watch.h"
 
 namespace careen::explore {
 namespace {
@@ -88,6 +91,89 @@ TEST(Explore, APerturbationReadsAsASentence) {
   what.fate = Fate::late;
   what.delay = io::seconds{17};
   EXPECT_EQ(what.text(), "#3 before write 7 to nodes: crash, the write arrives 17s later, 45s");
+}
+
+TEST(Hours, BothEndsAreOutside) {
+  Hours hours;
+  hours.period = 10;
+  hours.open = 4;
+  hours.shift = 3;
+  const io::Wall midnight{std::chrono::hours{24 * 365 * 56}};
+  EXPECT_FALSE(hours.is_open(midnight + io::minutes{3}));
+  EXPECT_TRUE(hours.is_open(midnight + io::minutes{3} + io::Duration{1}));
+  EXPECT_FALSE(hours.is_open(midnight + io::minutes{7}));
+  EXPECT_TRUE(hours.is_open(midnight + io::minutes{14}));
+}
+
+TEST(FactLog, KnowsWhatWasTrueInBetween) {
+  FactLog log;
+  const auto at = [](int seconds) { return io::Steady{io::seconds{seconds}}; };
+  log.set("nodes", 3, at(0));
+  log.set("nodes", 2, at(10));
+  log.set("nodes", 4, at(20));
+  EXPECT_EQ(log.largest("nodes", at(11), at(19)), 2);
+  EXPECT_EQ(log.largest("nodes", at(9), at(19)), 3);
+  EXPECT_EQ(log.largest("nodes", at(11), at(20)), 4);
+  EXPECT_EQ(log.largest("others", at(0), at(20)), 0);
+}
+
+// A lease of a stagger check, as somebody writes it.
+sim::Change lease_write(const char* before, const char* after) {
+  sim::Change change;
+  change.collection = "/apis/coordination.k8s.io/v1/leases";
+  change.name = "pace-0";
+  change.by = "careen-0.1";
+  if (before) change.before = std::make_shared<const std::string>(before);
+  change.object = std::make_shared<const std::string>(after);
+  return change;
+}
+
+constexpr const char* kTakenByA =
+    R"({"spec": {"holderIdentity": "a", "acquireTime": "2026-01-01T00:00:00.000000Z",
+        "renewTime": "2026-01-01T00:00:00.000000Z", "leaseDurationSeconds": 10}})";
+
+TEST(StaggerWatch, SeesALeaseTakenFromItsHolder) {
+  std::string rules;
+  StaggerWatch watch([&](const std::string& rule, const std::string&) { rules += rule + " "; });
+  watch.changed(lease_write(nullptr, kTakenByA), true, {});
+  const char* taken_by_b = R"({"spec": {"holderIdentity": "b", "acquireTime": "2026-01-01T00:00:09.000000Z",
+      "renewTime": "2026-01-01T00:00:09.000000Z", "leaseDurationSeconds": 10}})";
+  EXPECT_EQ(rules, "");
+  watch.changed(lease_write(kTakenByA, taken_by_b), true, {});
+  EXPECT_EQ(rules, "stagger ");
+}
+
+TEST(StaggerWatch, SeesALeaseThatStaysWithoutATransition) {
+  std::string rules;
+  StaggerWatch watch([&](const std::string& rule, const std::string&) { rules += rule + " "; });
+  watch.changed(lease_write(nullptr, kTakenByA), true, {});
+  const io::Wall taken = *io::parse_rfc3339("2026-01-01T00:00:00Z");
+  watch.check_left(io::Steady{io::seconds{2}}, taken + io::seconds{2}, {});
+  EXPECT_EQ(rules, "");
+  watch.check_left(io::Steady{io::seconds{8}}, taken + io::seconds{8}, {});
+  EXPECT_EQ(rules, "begun ");
+}
+
+TEST(StaggerWatch, SeesWhoPassesWithoutALease) {
+  std::string rules;
+  StaggerWatch watch([&](const std::string& rule, const std::string&) { rules += rule + " "; });
+  watch.moved("a", {"pace", io::seconds{10}, 1, false, false}, *io::parse_rfc3339("2026-01-01T00:00:00Z"), false);
+  EXPECT_EQ(rules, "stagger ");
+}
+
+TEST(MessageWatch, SeesWhatWasNeverSo) {
+  std::string rules;
+  Settings settings;
+  Plan plan;
+  plan.name = "p";
+  plan.tellings = {{"tell", Telling::Way::mail, Telling::When::oneshot, {}, {profiles::State::operational}}};
+  settings.plans = {plan};
+  MessageWatch watch(settings, [&](const std::string& rule, const std::string&) { rules += rule + " "; });
+  sim::Outside::Message message;
+  message.way = "mail";
+  message.text = "tell n00 uid p operational 5";
+  watch.arrived(message);
+  EXPECT_EQ(rules, "message ");
 }
 
 }  // namespace

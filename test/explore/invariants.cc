@@ -22,6 +22,10 @@ constexpr io::Duration kGrace = io::minutes{2};
 // Between the time a wait is over and the write that says so.
 constexpr io::Duration kPrompt = io::seconds{2};
 constexpr std::string_view kLeaseConnection = "/lease";
+constexpr std::string_view kPods = "/api/v1/pods";
+// How old the facts can be that careen acts on: while all is well, and otherwise.
+constexpr io::Duration kUsualLag = io::seconds{1};
+constexpr io::Duration kLongestLag = io::minutes{5};
 
 std::string text_at(JsonView object, std::string_view key) { return std::string(object[key].text().value_or("")); }
 
@@ -49,8 +53,17 @@ void Invariants::started(const std::string& process, const std::string& identity
   known.skew = skew;
 }
 
+void Invariants::disturbed(io::Duration span) {
+  disturbed_until_ = std::max(disturbed_until_, time_.now() + span + kGrace);
+}
+
+void Invariants::query_answered(bool allows, io::Duration latency) {
+  answers_.push_back({time_.now() - (outside_slowed_ ? io::Duration{0} : latency), time_.now(), allows});
+}
+
 void Invariants::configured(const std::string& process, const Settings& settings) {
   processes_[process].history.emplace_back(time_.now(), settings);
+  messages_.muted(settings.muted);
 }
 
 void Invariants::violate(std::string rule, std::string what) {
@@ -74,6 +87,31 @@ void Invariants::sent(const sim::Sending& sending) {
   }
   check_leadership(sending, *process);
   if (sending.request.path.starts_with("/api/v1/nodes/")) check_recorded(sending, *process);
+  if (sending.request.path.find("/leases") != std::string::npos) check_lease_recorded(sending, *process);
+}
+
+// What a transition takes is in the ledger before it is taken, so that a successor finds it.
+void Invariants::check_lease_recorded(const sim::Sending& sending, Process& process) {
+  const auto body = Json::parse(sending.request.body);
+  if (!body) return;
+  const std::string path = sending.request.path.substr(0, sending.request.path.find('?'));
+  std::string name = text_at((*body)["metadata"], "name");
+  if (name.empty()) name = path.substr(path.rfind('/') + 1);
+  const std::string node = text_at((*body)["spec"], "holderIdentity");
+  if (!StaggerWatch::concerns(name) || node.empty()) return;
+  const auto ledger = ledger_in(api_.text(kLedgerPath));
+  if (ledger_missing_ || !ledger || ledger->writer != process.identity) return;
+  const auto acquired = io::parse_rfc3339(text_at((*body)["spec"], "acquireTime"));
+  const bool recorded = std::any_of(ledger->admitted.begin(), ledger->admitted.end(), [&](const auto& entry) {
+    const auto& leases = entry.second.leases;
+    return entry.second.node == node && std::any_of(leases.begin(), leases.end(), [&](const auto& lease) {
+             return lease.key == "kube-system/" + name && acquired && lease.acquired == *acquired;
+           });
+  });
+  if (!recorded) {
+    violate("ledger",
+            fmt::format("{} takes lease {} for node {} before that is in the ledger", sending.client, name, node));
+  }
 }
 
 // Nothing is sent under a lease that may have ended, and everything is over before another can hold it.
@@ -108,6 +146,7 @@ void Invariants::check_recorded(const sim::Sending& sending, Process& process) {
   if (!version.empty() && version != text_at(node->second.document["metadata"], "resourceVersion")) return;
   for (const auto& [profile, entry] : wanted->profiles) {
     if (entry.current.known() != State::in_maintenance || in_maintenance(node->second, profile)) continue;
+    check_admission_sent(sending, process, node->second, node->first, profile, entry.transition);
     const auto ledger = ledger_in(api_.text(kLedgerPath));
     if (ledger_missing_ || (ledger && ledger->writer != process.identity)) continue;
     if (!ledger || !ledger->admitted.contains(node->second.uid)) {
@@ -117,8 +156,27 @@ void Invariants::check_recorded(const sim::Sending& sending, Process& process) {
   }
 }
 
+// Nothing that depends on the time of the day is decided, or sent, at another one.
+void Invariants::check_admission_sent(const sim::Sending& sending, Process& process, const NodeFacts& node,
+                                      const std::string& name, const std::string& profile, io::Wall decided) {
+  const Plan* plan = settings_at(process, decided_at(process, decided)).find(profile);
+  if (!plan || node.state(profile) != State::maintenance_required) return;
+  const io::Wall now = time_.wall_now() + process.skew;
+  for (const io::Wall when : {decided, now}) {
+    if (plan->hours.is_open(when)) continue;
+    violate("hours", fmt::format("{} {} node {} into maintenance at {}, outside of its hours", sending.client,
+                                 when == now ? "sent" : "decided", name, io::format_rfc3339(when)));
+    return;
+  }
+}
+
 void Invariants::changed(const sim::Change& change) {
-  if (change.collection == "/api/v1/nodes") return node_changed(change);
+  stagger_.check_left(time_.now(), time_.wall_now(), disturbed_until_);
+  if (change.collection == kPods) return note_facts();
+  if (change.collection == "/api/v1/nodes") {
+    node_changed(change);
+    return note_facts();
+  }
   if (change.collection == "/apis/coordination.k8s.io/v1/leases") return lease_changed(change);
   if (!process_of(change.by)) return;
   if (is_event(change.collection)) return event_changed(change);
@@ -130,11 +188,13 @@ void Invariants::node_changed(const sim::Change& change) {
   Process* process = process_of(change.by);
   if (change.type == sim::Change::Type::deleted) {
     if (process) violate("foreign", fmt::format("{} deleted node {}", change.by, change.name));
+    if (const auto known = nodes_.find(change.name); known != nodes_.end()) messages_.gone(known->second.uid);
     nodes_.erase(change.name);
     admitted_.erase(change.name);
     return;
   }
   NodeFacts after = NodeFacts::read(*change.object);
+  messages_.seen(after);
   const auto known = nodes_.find(change.name);
   if (known == nodes_.end()) {
     if (process) violate("foreign", fmt::format("{} created node {}", change.by, change.name));
@@ -144,6 +204,11 @@ void Invariants::node_changed(const sim::Change& change) {
   const NodeFacts before = std::exchange(known->second, std::move(after));
   const NodeFacts& now = known->second;
   if (process) node_written(change, *process, before, now);
+  const auto remembered = [](const NodeFacts& node) {
+    const auto data = node.annotations.find(profiles::kDataAnnotation);
+    return std::pair(node.label(profiles::kProfileLabel), data == node.annotations.end() ? "" : data->second);
+  };
+  if (!process && remembered(before) != remembered(now)) messages_.altered(now);
   const auto entry = admitted_.find(change.name);
   if (entry == admitted_.end()) return;
   if (!in_maintenance(now, entry->second.profile)) {
@@ -160,6 +225,7 @@ void Invariants::node_written(const sim::Change& change, Process& process, const
   const auto without_touch = [](const NodeFacts& node) {
     auto annotations = node.annotations;
     annotations.erase(std::string(profiles::kTouchAnnotation));
+    annotations.erase(std::string(profiles::kOutboxAnnotation));
     return annotations;
   };
   if (same_labels && without_touch(before) == without_touch(after)) return;
@@ -199,7 +265,16 @@ void Invariants::check_untouched(const sim::Change& change, const NodeFacts& bef
     document.remove({"metadata", "labels", profiles::kStateLabel});
     document.remove({"metadata", "annotations", profiles::kDataAnnotation});
     document.remove({"metadata", "annotations", profiles::kTouchAnnotation});
+    document.remove({"metadata", "annotations", profiles::kOutboxAnnotation});
+    Json finalizers = Json::array();
+    document["metadata"]["finalizers"].for_each_element([&](JsonView finalizer) {
+      const bool own = std::any_of(settings_.plans.begin(), settings_.plans.end(),
+                                   [&](const Plan& plan) { return plan.guards && finalizer.text() == plan.guard(); });
+      if (!own) finalizers.push_back(Json(finalizer));
+    });
+    document.set({"metadata", "finalizers"}, std::move(finalizers));
     for (const Plan& plan : settings_.plans) {
+      if (plan.versions) document.remove({"metadata", "labels", kVersion});
       document.remove({"metadata", "labels", plan.busy()});
       document.remove({"metadata", "labels", plan.done()});
       document.remove({"metadata", "annotations", plan.mark()});
@@ -234,7 +309,9 @@ void Invariants::check_profile(const sim::Change& change, Process& process, cons
                                    now == is.end() ? "" : now->second, change.name, expected));
   };
   expect(plan.busy(), before.labels, after.labels, enters || leaves, enters ? "yes" : "");
-  expect(plan.done(), before.labels, after.labels, leaves, "yes");
+  expect(plan.done(), before.labels, after.labels, leaves && !plan.versions, "yes");
+  if (plan.versions) expect(kVersion, before.labels, after.labels, leaves, kNewVersion);
+  check_guard(change, plan, before, after, enters, leaves);
   expect(plan.note(), before.annotations, after.annotations, leaves, "yes");
   const auto* was = before.profile(plan.name);
   const auto* is = after.profile(plan.name);
@@ -243,7 +320,26 @@ void Invariants::check_profile(const sim::Change& change, Process& process, cons
   };
   const bool marked = plan.marks && named && pending(was) && !pending(is);
   expect(plan.mark(), before.annotations, after.annotations, marked, "yes");
+  if (plan.marks && leaves && !after.annotations.contains(plan.mark())) {
+    violate("trigger",
+            fmt::format("{} let node {} out of maintenance before its enter chain has run", change.by, change.name));
+  }
   if (named && from != to) check_move(change, process, plan, before, after);
+}
+
+void Invariants::check_guard(const sim::Change& change, const Plan& plan, const NodeFacts& before,
+                             const NodeFacts& after, bool enters, bool leaves) {
+  const auto guarded = [&](const NodeFacts& node) {
+    bool found = false;
+    node.document["metadata"]["finalizers"].for_each_element(
+        [&](JsonView finalizer) { found |= finalizer.text() == plan.guard(); });
+    return found;
+  };
+  const bool expected = plan.guards && (enters || (!leaves && guarded(before)));
+  if (guarded(after) != expected) {
+    violate("trigger", fmt::format("{} left node {} {} the finalizer {}", change.by, change.name,
+                                   expected ? "without" : "with", plan.guard()));
+  }
 }
 
 // A transition follows an edge whose checks hold.
@@ -259,9 +355,22 @@ void Invariants::check_move(const sim::Change& change, Process& process, const P
   };
   ++transitions_;
   moved_.insert(fmt::format("{} {} {}", after.uid, plan.name, name_of(to)));
+  const io::Steady decided_then = decided_at(process, decided);
+  // As it was configured when that was decided.
+  const Settings& in_force = settings_at(process, decided_then);
+  const Plan& planned = *in_force.find(plan.name);
+  if (!in_force.muted) messages_.moved(planned, before, after);
+  const auto staggered = [&] {
+    const bool urgent = planned.stagger->or_urgent && before.labelled(kUrgent);
+    stagger_.moved(change.name, *planned.stagger, decided, urgent);
+  };
   if (from == State::operational) {
     if (to != State::maintenance_required) return blame("although there is no such transition");
-    if (!wanted || before.labelled(plan.done())) blame("although nobody asked for it");
+    if (!wanted || (!plan.versions && before.labelled(plan.done()))) blame("although nobody asked for it");
+    if (plan.versions && (before.label(kVersion) != kOldVersion || largest("newest", decided_then) == 0)) {
+      blame("although none has a newer version");
+    }
+    if (planned.stagger && planned.stagger->at_request) staggered();
     return;
   }
   if (from == State::maintenance_required && to == State::operational) {
@@ -272,9 +381,15 @@ void Invariants::check_move(const sim::Change& change, Process& process, const P
   if (wait > io::Duration{0} && decided <= was->transition + wait) return blame("before its wait was over");
   if (to == State::in_maintenance) {
     if (!wanted) blame("although it was called off");
-    return admit(change, process, plan, after);
+    if (planned.stagger && !planned.stagger->at_request) staggered();
+    check_surroundings(change, process, planned, decided_then);
+    return admit(change, process, planned, after);
   }
   if (to != State::operational) return blame("although there is no such transition");
+  if (plan.healthy) {
+    const auto status = before.document["status"]["conditions"][size_t{0}]["status"].text();
+    if (status != "True") blame("although it is not healthy");
+  }
   // The leader's clock may be off; it is the one that counts.
   const io::Wall due = was->transition + plan.stay - process.skew;
   const io::Duration late = time_.wall_now() - due;
@@ -282,22 +397,105 @@ void Invariants::check_move(const sim::Change& change, Process& process, const P
   if (due_in_calm && late > kPrompt) blame(fmt::format("{} after its wait was over", io::format_duration(late)));
 }
 
-const Limit& Invariants::limit_at(const Process& process, std::string_view profile, io::Steady when) const {
-  const Settings* in_force = &settings_;
+// What is true of the cluster, or was a moment ago.
+void Invariants::check_surroundings(const sim::Change& change, Process& process, const Plan& plan, io::Steady decided) {
+  const auto blame = [&](std::string_view why) {
+    violate("surroundings", fmt::format("{} let node {} into maintenance {}", change.by, change.name, why));
+  };
+  if (plan.least_nodes > 0 && largest("nodes", decided) < plan.least_nodes) blame("although nodes are missing");
+  if (plan.unless_frozen && largest("thawed", decided) == 0) blame("although a node has the label that forbids it");
+  if (plan.affinity && largest(fmt::format("first {} {}", plan.name, change.name), decided) == 0) {
+    blame("although others go first");
+  }
+  if (plan.calm) check_observed(change, process, decided);
+}
+
+// Each transition has an answer of its own, asked for when the one before had happened.
+void Invariants::check_observed(const sim::Change& change, Process& process, io::Steady decided) {
+  const io::Duration age = kRequeue + io::seconds{outside_slowed_ ? 12 : 1};
+  const bool found = std::any_of(answers_.begin(), answers_.end(), [&](const Answer& answer) {
+    return answer.allows && answer.answered <= decided && decided - answer.answered <= age &&
+           (!process.last_observed || answer.asked >= *process.last_observed);
+  });
+  if (!found) {
+    violate("observed", fmt::format("{} let node {} into maintenance on a value that is old, used or too high",
+                                    change.by, change.name));
+  }
+  process.last_observed = time_.now();
+}
+
+const Settings& Invariants::settings_at(const Process& process, io::Steady when) const {
+  const Settings* in_force = process.history.empty() ? &settings_ : &process.history.front().second;
   for (const auto& [since, settings] : process.history) {
     if (since <= when) in_force = &settings;
   }
-  return in_force->find(profile)->limit;
+  return *in_force;
+}
+
+io::Steady Invariants::decided_at(const Process& process, io::Wall decided) const {
+  return time_.now() - (time_.wall_now() + process.skew - decided);
+}
+
+int Invariants::largest(std::string_view fact, io::Steady decided) const {
+  const io::Duration lag = time_.now() < disturbed_until_ ? kLongestLag : kUsualLag;
+  return facts_.largest(fact, decided - lag, decided);
+}
+
+bool Invariants::has_affinity_pod(std::string_view node) const { return api_.text(pod_path(node)) != nullptr; }
+
+void Invariants::note_facts() {
+  const auto set = [this](const std::string& fact, int value) { facts_.set(fact, value, time_.now()); };
+  const auto count = [this](const auto& counts) {
+    return static_cast<int>(std::count_if(nodes_.begin(), nodes_.end(), counts));
+  };
+  set("nodes", static_cast<int>(nodes_.size()));
+  set("thawed", count([](const auto& node) { return node.second.labelled(kFreeze); }) == 0);
+  set("newest", count([](const auto& node) { return node.second.label(kVersion) == kNewVersion; }));
+  for (const Plan& plan : settings_.plans) {
+    const auto has_plan = [&](const NodeFacts& node) {
+      const auto names = node.named_profiles();
+      return node.labelled(profiles::kProfileLabel) && std::find(names.begin(), names.end(), plan.name) != names.end();
+    };
+    for (const char* zone : {"", "z1", "z2", "z3"}) {
+      const auto in_zone = [&](const NodeFacts& node) { return !*zone || node.label(kZone) == zone; };
+      set(fmt::format("size {}", zone), count([&](const auto& node) { return in_zone(node.second); }));
+      set(fmt::format("size {} {}", zone, plan.name),
+          count([&](const auto& node) { return in_zone(node.second) && has_plan(node.second); }));
+    }
+    if (!plan.affinity) continue;
+    const auto is = [&](const NodeFacts& node, State state) {
+      return node.profile(plan.name) && node.state(plan.name) == state;
+    };
+    const int operational = count([&](const auto& node) { return is(node.second, State::operational); });
+    const auto blocks = [&](const auto& node) {
+      return is(node.second, State::maintenance_required) && !has_affinity_pod(node.first);
+    };
+    const int blockers = count(blocks);
+    for (const auto& node : nodes_) {
+      const bool first = (plan.min_operational > 0 && operational >= plan.min_operational) ||
+                         !has_affinity_pod(node.first) || blockers == 0;
+      set(fmt::format("first {} {}", plan.name, node.first), first);
+    }
+  }
+}
+
+Limit Invariants::limit_for(const Plan& plan, const std::string& zone, io::Steady decided) const {
+  Limit limit = plan.limit;
+  if (limit.percent == 0) return limit;
+  std::string fact = fmt::format("size {}", limit.by_zone ? zone : "");
+  if (limit.own_profile) fact += " " + plan.name;
+  limit.max = std::max(1, largest(fact, decided) * limit.percent / 100);
+  return limit;
 }
 
 void Invariants::admit(const sim::Change& change, Process& process, const Plan& plan, const NodeFacts& after) {
   const io::Wall since = after.profile(plan.name)->transition;
-  const io::Steady decided = time_.now() - (time_.wall_now() + process.skew - since);
+  const io::Steady decided = decided_at(process, since);
   // What was in a ledger that somebody deleted, the next leader does not know; that is the price of deleting it.
   const bool forgotten = ledger_missing_ || (ledger_back_ && decided <= *ledger_back_);
   if (forgotten && ledger_writer_ != process.identity) return;
-  admitted_[change.name] = {plan.name,          change.by, decided, since, limit_at(process, plan.name, decided),
-                            after.label(kZone), false};
+  const std::string zone = after.label(kZone);
+  admitted_[change.name] = {plan.name, change.by, decided, since, limit_for(plan, zone, decided), zone, false};
   check_limits();
 }
 
@@ -346,6 +544,11 @@ void Invariants::lease_changed(const sim::Change& change) {
   const bool lock = change.name == std::string_view(kLockPath).substr(std::string_view(kLockPath).rfind('/') + 1);
   const bool deleted = change.type == sim::Change::Type::deleted;
   if (!lock && change.name == "careen-ledger") return ledger_changed(change);
+  if (StaggerWatch::concerns(change.name)) return stagger_.changed(change, process != nullptr, time_.now());
+  if (change.name == kThreadLease && (!process || !deleted)) {
+    if (!process) messages_.thread_lease_changed();
+    return;
+  }
   if (!lock || (process && (deleted || !change.by.ends_with(kLeaseConnection)))) {
     if (process) violate("foreign", fmt::format("{} changed lease {}", change.by, change.name));
     return;

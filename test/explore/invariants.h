@@ -9,11 +9,14 @@
 #include <vector>
 
 #include "campaign.h"
+#include "fact_log.h"
 #include "io/virtual_time.h"
+#include "message_watch.h"
 #include "node_facts.h"
 #include "settings.h"
 #include "sim/api_server.h"
 #include "sim/network.h"
+#include "stagger_watch.h"
 
 namespace careen::explore {
 
@@ -30,18 +33,39 @@ struct Violation {
 class Invariants {
  public:
   Invariants(const io::VirtualTime& time, const sim::ApiServer& api, const Settings& settings)
-      : time_(time), api_(api), settings_(settings) {}
+      : time_(time),
+        api_(api),
+        settings_(settings),
+        stagger_([this](std::string rule, std::string what) { violate(std::move(rule), std::move(what)); }),
+        messages_(settings, [this](std::string rule, std::string what) { violate(std::move(rule), std::move(what)); }) {
+  }
+  Invariants(const Invariants&) = delete;
+  Invariants& operator=(const Invariants&) = delete;
 
   // What happened to careen, from whoever did it. A process is named after its connection.
   void started(const std::string& process, const std::string& identity, io::Duration skew);
   void configured(const std::string& process, const Settings& settings);
-  void lock_tampered() { lock_tampered_ = time_.now(); }
+  void lock_tampered() {
+    lock_tampered_ = time_.now();
+    repeats_are_fine();
+  }
   void ledger_deleted() { ledger_missing_ = true; }
+  // For so long careen may act late, or on old facts.
+  void disturbed(io::Duration span);
+  void stagger_changed(const std::string& group) { stagger_.reconfigured(group); }
+  // A process ends, or cannot know what has arrived: messages may be sent again.
+  void repeats_are_fine() { messages_.repeats_are_fine(); }
+  void outside_slowed() { outside_slowed_ = true; }
   // Nothing goes wrong from now on: timers have to be kept.
   void calm() { calm_since_ = time_.now(); }
 
   void sent(const sim::Sending& sending);
   void changed(const sim::Change& change);
+  void message(const sim::Outside::Message& message) { messages_.arrived(message); }
+  // Prometheus has answered, and whether it allows maintenance.
+  void query_answered(bool allows, io::Duration latency);
+  // Careen has come to rest.
+  void check_end() { messages_.check_end(nodes_, time_.wall_now()); }
 
   void violate(std::string rule, std::string what);
   const std::vector<Violation>& violations() const { return violations_; }
@@ -55,6 +79,7 @@ class Invariants {
     std::vector<std::pair<io::Steady, Settings>> history;  // since when which configuration was in force
     std::map<std::string, io::Steady> renewals;            // when they were sent, by renewTime
     std::optional<io::Steady> renewed;                     // when the last one that took effect was sent
+    std::optional<io::Steady> last_observed;  // when its last transition on a value of Prometheus took effect
   };
   // A node that careen has let into maintenance.
   struct Admitted {
@@ -67,10 +92,23 @@ class Invariants {
     bool altered = false;  // somebody else has changed what limits look at
   };
 
+  struct Answer {  // of Prometheus
+    io::Steady asked{}, answered{};
+    bool allows = false;
+  };
+
   Process* process_of(std::string_view client);
-  const Limit& limit_at(const Process& process, std::string_view profile, io::Steady when) const;
+  const Settings& settings_at(const Process& process, io::Steady when) const;
+  io::Steady decided_at(const Process& process, io::Wall decided) const;
+  Limit limit_for(const Plan& plan, const std::string& zone, io::Steady decided) const;
+  int largest(std::string_view fact, io::Steady decided) const;
+  void note_facts();
+  bool has_affinity_pod(std::string_view node) const;
   void check_leadership(const sim::Sending& sending, Process& process);
   void check_recorded(const sim::Sending& sending, Process& process);
+  void check_admission_sent(const sim::Sending& sending, Process& process, const NodeFacts& node,
+                            const std::string& name, const std::string& profile, io::Wall decided);
+  void check_lease_recorded(const sim::Sending& sending, Process& process);
   void node_changed(const sim::Change& change);
   void node_written(const sim::Change& change, Process& process, const NodeFacts& before, const NodeFacts& after);
   void check_untouched(const sim::Change& change, const NodeFacts& before, const NodeFacts& after);
@@ -78,6 +116,10 @@ class Invariants {
                      const NodeFacts& after);
   void check_move(const sim::Change& change, Process& process, const Plan& plan, const NodeFacts& before,
                   const NodeFacts& after);
+  void check_guard(const sim::Change& change, const Plan& plan, const NodeFacts& before, const NodeFacts& after,
+                   bool enters, bool leaves);
+  void check_surroundings(const sim::Change& change, Process& process, const Plan& plan, io::Steady decided);
+  void check_observed(const sim::Change& change, Process& process, io::Steady decided);
   void admit(const sim::Change& change, Process& process, const Plan& plan, const NodeFacts& after);
   void check_limits();
   bool counts_for(const Admitted& asking, const std::string& node, const Admitted& other) const;
@@ -96,6 +138,12 @@ class Invariants {
   std::string ledger_writer_;
   std::optional<io::Steady> lock_tampered_, ledger_back_, calm_since_;
   bool ledger_missing_ = false;  // somebody has deleted it
+  io::Steady disturbed_until_{};
+  bool outside_slowed_ = false;
+  FactLog facts_;
+  StaggerWatch stagger_;
+  MessageWatch messages_;
+  std::vector<Answer> answers_;
   std::vector<Violation> violations_;
   int transitions_ = 0;
 };

@@ -98,7 +98,8 @@ int explore_one(const Arguments& arguments, const RunOptions& options) {
     });
   }
   print_perturbations(one);
-  const Outcome outcome = undisturbed.failed() ? undisturbed : run_case(one, undisturbed.end, options);
+  const Outcome outcome =
+      undisturbed.failed() ? run_undisturbed(one.campaign, options) : run_case(one, undisturbed.end, options);
   if (arguments.timeline) fmt::print("{}\n{}", one.campaign.settings.yaml(), outcome.timeline);
   if (undisturbed.failed()) fmt::print("without any perturbation:\n");
   print(outcome);

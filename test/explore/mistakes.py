@@ -5,8 +5,9 @@
     mistakes.py check EXPLORE_MISTAKEN SEEDS       makes each of them in turn; prints which seeds find them
 
 careen itself carries nothing of this. A mistake names a file under src/, a piece of its text that occurs exactly once,
-and what stands there instead; MISTAKE in that text is true when the program was told to make this one. A piece that is
-not found, or found twice, ends the build: then the table has to follow the code.
+and what stands there instead; MISTAKE in that text is true when the program was told to make this one. How a piece is
+broken into lines does not matter. One that is not found, or found twice, ends the build: then the table has to follow
+the code.
 """
 
 import concurrent.futures
@@ -17,6 +18,10 @@ import subprocess
 import sys
 
 CONTROLLER = "profiles/controller.cc"
+BEGUN = "profiles/controller_begun.cc"
+MESSAGES = "profiles/controller_messages.cc"
+DECIDE = "profiles/decide.cc"
+TAKER = "profiles/lease_taker.cc"
 LEDGER = "budget/ledger.cc"
 
 # Name, what it is, and the changes: file, text, mistaken text.
@@ -55,13 +60,13 @@ MISTAKES = [
          "  if (decision.wake && !(MISTAKE && meters_->writes(\"accepted\").value() == 0)) queue_.wake_at("),
     ]),
     ("old-event", "an old watch event replaces what a newer write has left", [
-        ("kube/cache.h", "  if (object.version <= known.version) return false;",
-         "  if (!MISTAKE && object.version <= known.version) return false;"),
+        ("kube/cache.h", "  if (object.version < known.version) return false;",
+         "  if (!MISTAKE && object.version < known.version) return false;"),
     ]),
     ("finalizers", "the list of finalizers is overwritten", [
-        ("profiles/node_draft.cc", "  put(patch, \"labels\", labels_);",
-         "  if (MISTAKE) patch.set({\"metadata\", \"finalizers\"}, Json::array({\"people.example/keep\"}));\n"
-         "  put(patch, \"labels\", labels_);"),
+        ("profiles/node_draft.cc", "  put(into, \"labels\", labels_);",
+         "  if (MISTAKE) into.set({\"metadata\", \"finalizers\"}, Json::array({\"people.example/keep\"}));\n"
+         "  put(into, \"labels\", labels_);"),
     ]),
     ("leak", "a place is given back only once the node is in maintenance", [
         (CONTROLLER, "  if (!p_.ledger.has(uid)) return;\n",
@@ -75,12 +80,12 @@ MISTAKES = [
          "  if (answer || (!MISTAKE && (answer.error().ambiguous() || answer.error().code >= 500))) {"),
     ]),
     ("no-touch", "a write of unknown fate is taken to have failed when the node has not changed yet", [
-        (CONTROLLER, "  kube::Json touch = kube::Json::object();\n",
+        (BEGUN, "  kube::Json touch = kube::Json::object();\n",
          "  if (MISTAKE) co_return true;\n  kube::Json touch = kube::Json::object();\n"),
     ]),
     ("inherited", "what a predecessor has admitted is forgotten", [
-        (CONTROLLER, "  while (!co_await settle(node, uid, std::nullopt))",
-         "  while (!MISTAKE && !co_await settle(node, uid, std::nullopt))"),
+        (BEGUN, "  while (!co_await settle(admission.node, admission.uid, std::nullopt))",
+         "  while (!MISTAKE && !co_await settle(admission.node, admission.uid, std::nullopt))"),
     ]),
     ("no-fencing", "a leader does not look whether another has taken the ledger over", [
         (LEDGER, "  return record.writer != options_->identity || record.epoch != epoch_;",
@@ -96,13 +101,52 @@ MISTAKES = [
          "  if (!MISTAKE) patch.set({\"metadata\", \"resourceVersion\"}, std::to_string(base_.version));\n"),
     ]),
     ("limit-of-yesterday", "a new configuration does not reach what is counted and who waits", [
-        (CONTROLLER, "  occupancy_.rebuild(*config_);\n  waiters_.clear();\n  alarms_.clear();\n  p_.nodes.for_each(",
-         "  occupancy_.rebuild(*config_);\n  waiters_.clear();\n  alarms_.clear();\n  if (!MISTAKE) p_.nodes.for_each("),
+        (CONTROLLER, "  wake_all();\n  configured_.open();", "  if (!MISTAKE) wake_all();\n  configured_.open();"),
+    ]),
+    ("lease-blindly", "a lease is taken whatever has become of it", [
+        (TAKER,
+         "body.set({\"metadata\", \"uid\"}, grab.uid)"
+         ".set({\"metadata\", \"resourceVersion\"}, std::to_string(grab.version));",
+         "if (!MISTAKE) body.set({\"metadata\", \"uid\"}, grab.uid)"
+         ".set({\"metadata\", \"resourceVersion\"}, std::to_string(grab.version));"),
+    ]),
+    ("lease-of-others", "a lease is given back although somebody else holds it by now", [
+        (TAKER, "if (!is_taken) co_return;", "if (!is_taken && !(MISTAKE && lease)) co_return;"),
+    ]),
+    ("lease-unspent", "the lease of a transition that has happened is given back", [
+        (CONTROLLER, "  spend(key);\n", "  if (!MISTAKE) spend(key);\n"),
+    ]),
+    ("last-minute", "a window closes a minute late", [
+        ("windows/time_window.cc", "visit(Local{day} + hours.start, Local{day} + hours.end);",
+         "visit(Local{day} + hours.start, Local{day} + hours.end + std::chrono::minutes{MISTAKE ? 1 : 0});"),
+    ]),
+    ("rounded-up", "a percentage is rounded up", [
+        ("profiles/fleet.cc", "count_ * percent / 100", "(count_ * percent + (MISTAKE ? 99 : 0)) / 100"),
+    ]),
+    ("value-for-all", "a value of Prometheus lets everybody pass", [
+        (CONTROLLER, "observations_.use_up(source, key);", "if (!MISTAKE) observations_.use_up(source, key);"),
+    ]),
+    ("value-again", "a value of Prometheus may be used again once a write has ended", [
+        (CONTROLLER, "observations_.settled(key, written,", "observations_.settled(key, written && !MISTAKE,"),
+    ]),
+    ("told-unnoted", "a message that was sent is not remembered", [
+        (MESSAGES, "  deliveries_.set_sent(parcel.uid, parcel.message,",
+         "  if (!MISTAKE) deliveries_.set_sent(parcel.uid, parcel.message,"),
+    ]),
+    ("told-again", "it is not noted when a notification was due", [
+        (DECIDE, "data_.notifications[instance.name] = at_once",
+         "if (!MISTAKE) data_.notifications[instance.name] = at_once"),
+    ]),
+    ("told-late", "nobody wakes up when a notification becomes due", [
+        (DECIDE, "wake(answer.next);", "if (!MISTAKE) wake(answer.next);"),
+    ]),
+    ("never-entered", "a state counts as entered before its enter chain has run", [
+        (DECIDE, "if (!next.enter.empty() ||", "if ((!next.enter.empty() && !MISTAKE) ||"),
     ]),
 ]
 
 # Compiled with the mistaken headers, because they use them.
-WITH_HEADERS = ["app/replica.cc", CONTROLLER, LEDGER, "kube/client.cc", "profiles/decide.cc", "profiles/node_draft.cc"]
+WITH_HEADERS = ["app/replica.cc", CONTROLLER, BEGUN, MESSAGES]
 
 DECLARATION = """// Which of the mistakes is made; 0 for none.
 #pragma once
@@ -117,17 +161,22 @@ def fail(message):
     sys.exit(f"test/explore/mistakes.py: {message}")
 
 
+def pattern_of(text):
+    """Matches the text however it is broken into lines."""
+    return r"\s+".join(re.escape(word) for word in text.split())
+
+
 def mistaken(source, file, number_of):
     text = (source / file).read_text()
     for name, _, changes in MISTAKES:
         for where, old, new in changes:
             if where != file:
                 continue
-            found = text.count(old)
-            if found != 1:
-                fail(f"mistake \"{name}\": the text it replaces in src/{file} occurs {found} times instead of once; "
-                     f"bring the table in line with the code:\n{old}")
-            text = text.replace(old, new.replace("MISTAKE", f"careen::explore::making({number_of[name]})"))
+            found = re.findall(pattern_of(old), text)
+            if len(found) != 1:
+                fail(f"mistake \"{name}\": the text it replaces in src/{file} occurs {len(found)} times instead of "
+                     f"once; bring the table in line with the code:\n{old}")
+            text = text.replace(found[0], new.replace("MISTAKE", f"careen::explore::making({number_of[name]})"))
     return text
 
 

@@ -36,10 +36,17 @@ constexpr std::array<std::string_view, kActions> kNames{"lose it",
                                                         "change the profile",
                                                         "change the zone",
                                                         "ask again",
+                                                        "break a condition",
+                                                        "freeze",
+                                                        "drop the version",
+                                                        "move a pod",
                                                         "delete the node",
                                                         "lower the limit",
                                                         "raise the limit",
                                                         "close the limit",
+                                                        "shift the hours",
+                                                        "change the stagger",
+                                                        "mute",
                                                         "break the configuration",
                                                         "delay streams",
                                                         "freeze streams",
@@ -53,8 +60,17 @@ constexpr std::array<std::string_view, kActions> kNames{"lose it",
                                                         "take the lock",
                                                         "empty the lock",
                                                         "delete the lock",
+                                                        "delete a lease",
+                                                        "take a lease",
+                                                        "end a lease",
+                                                        "outside refuses",
+                                                        "outside hangs",
+                                                        "outside loses answers",
+                                                        "outside is slow",
+                                                        "raise the load",
                                                         "usurp the lock"};
 
+bool concerns_a_lease(Action action) { return action >= Action::delete_lease && action <= Action::end_lease; }
 bool concerns_a_write(Action action) { return action <= Action::slow_answer; }
 
 Trigger draw_trigger(Draw& draw, Action action, int nodes, io::Duration horizon) {
@@ -65,6 +81,10 @@ Trigger draw_trigger(Draw& draw, Action action, int nodes, io::Duration horizon)
             draw.of({Target::ledger, Target::ledger, Target::nodes}),
             draw.between(1, 2 * nodes)};
   }
+  // Right when careen is about to take one.
+  if (concerns_a_lease(action) && !draw.one_in(3)) {
+    return {Trigger::Kind::before_write, {}, Target::leases, draw.between(1, nodes)};
+  }
   const bool write = concerns_a_write(action);
   if (!write && draw.one_in(3)) {
     trigger.at = draw.between(io::Duration{0}, horizon);
@@ -72,9 +92,10 @@ Trigger draw_trigger(Draw& draw, Action action, int nodes, io::Duration horizon)
   }
   trigger.kind = write || draw.one_in(2) ? Trigger::Kind::before_write : Trigger::Kind::after_write;
   trigger.target = draw.of({Target::nodes, Target::nodes, Target::nodes, Target::nodes, Target::ledger, Target::ledger,
-                            Target::ledger, Target::lock, Target::events});
+                            Target::ledger, Target::leases, Target::leases, Target::lock, Target::events});
   const int most = trigger.target == Target::nodes    ? 4 * nodes
                    : trigger.target == Target::ledger ? 2 * nodes
+                   : trigger.target == Target::leases ? nodes
                    : trigger.target == Target::lock   ? 40
                                                       : 3 * nodes;
   trigger.count = draw.between(1, most);
@@ -96,7 +117,7 @@ Action draw_action(Draw& draw) {
 std::string_view name_of(Action action) { return kNames[static_cast<size_t>(action)]; }
 
 std::string_view name_of(Target target) {
-  constexpr std::array<std::string_view, 5> names{"nodes", "ledger", "lock", "events", "anything"};
+  constexpr std::array<std::string_view, 6> names{"nodes", "ledger", "leases", "lock", "events", "anything"};
   return names[static_cast<size_t>(target)];
 }
 

@@ -13,7 +13,7 @@
 namespace careen::explore {
 
 // What careen writes.
-enum class Target { nodes, ledger, lock, events, any };
+enum class Target { nodes, ledger, leases, lock, events, any };
 
 struct Trigger {
   enum class Kind { at, before_write, after_write };
@@ -50,11 +50,18 @@ enum class Action {
   change_profile,
   change_zone,
   ask_again,
-  delete_node,  // made again after `span`
+  break_condition,  // for `span`
+  freeze,           // for `span`: a label that keeps others from going on
+  drop_version,     // for `span`: a check has no answer
+  move_pod,         // the node's pod goes, or comes
+  delete_node,      // made again after `span`
   // To the configuration.
   lower_limit,
   raise_limit,
-  close_limit,   // nothing is let in for `span`
+  close_limit,  // nothing is let in for `span`
+  shift_hours,
+  change_stagger,
+  mute,          // no notifications for `span`
   break_config,  // it cannot be read for `span`
   // To the API server and the way to it.
   delay_streams,
@@ -69,6 +76,16 @@ enum class Action {
   take_lock,   // somebody else is written into it
   empty_lock,  // it seems to be given back
   delete_lock,
+  // To the leases of stagger checks and Slack threads.
+  delete_lease,
+  take_lease,  // a stranger holds it for `span`
+  end_lease,   // it seems to have run out
+  // To the world around the cluster.
+  outside_refuses,  // for `span`, as all of these
+  outside_hangs,
+  outside_loses_answers,
+  outside_is_slow,
+  raise_load,
   usurp,  // it seems to be given back, but its holder does not see that, and what it sends is slow
 };
 inline constexpr int kActions = static_cast<int>(Action::usurp) + 1;

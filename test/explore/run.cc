@@ -12,8 +12,6 @@ using io::seconds;
 
 namespace {
 
-// An undisturbed campaign that does nothing for so long has ended: no stay and no notice is longer.
-constexpr io::Duration kAllQuiet = minutes{4};
 constexpr io::Duration kLongest = io::hours{6};
 // Until the ledger is tidy, events have been sent, and pauses after failures are over.
 constexpr io::Duration kSettle = minutes{3};
@@ -42,7 +40,8 @@ void be_quiet(Stage& stage, io::Duration span) {
   const io::Duration begun = stage.now();
   stage.run_until(begun + span);
   if (stage.violated()) return;
-  if (stage.last_write() > begun) stage.invariants.violate("quiet", "careen wrote although there was nothing to do");
+  if (stage.last_write() > begun)
+    stage.invariants.violate("quiet", "careen wrote or sent something although there was nothing to do");
   if (stage.swept_late() > late) stage.invariants.violate("late", "only the sweep found what there was to do");
   stage.check_problems();
 }
@@ -66,8 +65,9 @@ Outcome run_undisturbed(const Campaign& campaign, const RunOptions& options) {
   one.campaign = campaign;
   Stage stage(one, options.timeline);
   stage.invariants.calm();
-  const io::Duration last_edit = campaign.edits.empty() ? io::Duration{0} : campaign.edits.back().at;
-  while (!stage.violated() && stage.now() < std::max(last_edit, stage.last_write()) + kAllQuiet) {
+  // One that does nothing for so long has ended.
+  const io::Duration last_event = campaign.last_event(), pause = campaign.longest_pause();
+  while (!stage.violated() && stage.now() < std::max(last_event, stage.last_write()) + pause) {
     if (stage.now() > kLongest) {
       stage.invariants.violate("converge", "the undisturbed campaign does not come to an end");
       break;
@@ -84,8 +84,7 @@ Outcome run_undisturbed(const Campaign& campaign, const RunOptions& options) {
 
 Outcome run_case(const Case& one, const Expectation& expected, const RunOptions& options) {
   Stage stage(one, options.timeline);
-  const io::Duration last_edit = one.campaign.edits.empty() ? io::Duration{0} : one.campaign.edits.back().at;
-  stage.run_until(std::max(one.calm_after, last_edit));
+  stage.run_until(std::max(one.calm_after, one.campaign.last_event()));
   stage.disarm();
   while (!stage.violated() && stage.now() < stage.faults_end()) stage.run_until(stage.faults_end());
   if (stage.violated()) return outcome_of(stage);

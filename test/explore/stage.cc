@@ -23,7 +23,11 @@ Target target_of(const sim::Sending& sending) {
   const std::string& path = sending.request.path;
   if (path.find("/events") != std::string::npos) return Target::events;
   if (sending.client.ends_with("/lease")) return Target::lock;
-  return path.find("/leases") != std::string::npos ? Target::ledger : Target::nodes;
+  if (path.find("/leases") == std::string::npos) return Target::nodes;
+  // A new one is named in the body only.
+  const bool ledger =
+      path.ends_with("careen-ledger") || sending.request.body.find("careen-ledger") != std::string::npos;
+  return ledger ? Target::ledger : Target::leases;
 }
 
 }  // namespace
@@ -59,9 +63,16 @@ Stage::Stage(const Case& one, bool timeline)
   cluster->network.served = [this](const sim::Sending& sending, const kube::Response& response) {
     served(sending, response);
   };
+  cluster->outside.values[kQuery] = 1;
+  cluster->outside.on_message = [this](const sim::Outside::Message& message) {
+    note(fmt::format("MESSAGE by {}: {}", message.way, message.text));
+    last_write_ = now();
+    invariants.message(message);
+  };
   for (const NodePlan& node : one.campaign.nodes) {
     wanted_[node.name] = node.labels;
     make(node.name);
+    if (node.affinity_pod) make_pod(node.name);
   }
   for (const Edit& what : one.campaign.edits) {
     agenda_.emplace(io::Steady{what.at}, [this, &what] { edit(what); });
@@ -85,6 +96,7 @@ Stage::~Stage() {
   // The server still answers while processes go; nobody is interested any more.
   cluster->network.treat = nullptr;
   cluster->network.served = nullptr;
+  cluster->outside.on_message = nullptr;
 }
 
 void Stage::note(std::string_view line) {
@@ -100,6 +112,7 @@ void Stage::start(Replica& replica) {
   options.name = name;
   options.seed = case_.seed * 1000 + static_cast<uint64_t>(replica.starts * 10) + (replica.name[7] - '0');
   options.skew = replica.skew;
+  options.cache_pods = case_.campaign.cache_pods;
   if (timeline_) options.log = io::Log(std::make_shared<TimelineLog>(*this, name), "");
   replica.process = std::make_unique<app::ModelProcess>(time, *cluster, "", options);
   write_config(replica);
@@ -112,8 +125,9 @@ void Stage::write_config(Replica& replica) {
   if (!replica.process) return;
   replica.settings = settings_;
   if (closed_ > 0) {
-    for (Plan& plan : replica.settings.plans) plan.limit.max = 0;
+    for (Plan& plan : replica.settings.plans) plan.limit.max = plan.limit.percent = 0;
   }
+  replica.settings.muted = muted_ > 0;
   replica.process->set_config(broken_ > 0 ? "profiles: [" : replica.settings.yaml());
 }
 
@@ -121,6 +135,7 @@ void Stage::write_config(Replica& replica) {
 void Stage::crash(Replica& replica, io::Duration restart_after) {
   if (replica.dying || !replica.process) return;
   replica.dying = true;
+  invariants.repeats_are_fine();
   replica.process->suspend();
   lasts(restart_after);
   soon_.push_back([this, &replica, restart_after] {
@@ -156,6 +171,17 @@ void Stage::later(io::Duration span, std::function<void()> action) {
 void Stage::check_progress() {
   if (std::exchange(last_step_, time.now()) != time.now()) steps_ = 0;
   if (++steps_ > kMostSteps) invariants.violate("livelock", "careen does not come to rest");
+  watch_queries();
+}
+
+void Stage::watch_queries() {
+  const auto& queries = cluster->outside.queries();
+  const auto known = queries.find(kQuery);
+  if (known == queries.end() || known->second == queries_) return;
+  queries_ = known->second;
+  const double value = cluster->outside.values.at(kQuery);
+  note(fmt::format("Prometheus answers {}", value));
+  invariants.query_answered(value < kTooHigh, cluster->outside.latency);
 }
 
 void Stage::run_until(io::Duration when) {
@@ -226,12 +252,12 @@ sim::Treatment Stage::treat(const sim::Sending& sending) {
   if (!sending.writes()) return treatment;
 
   invariants.sent(sending);
-  if (target == Target::nodes || target == Target::ledger) last_write_ = now();
+  if (target == Target::nodes || target == Target::ledger || target == Target::leases) last_write_ = now();
   ++writes[target];
   const int count = ++sent_[target], all = ++sent_[Target::any];
   if (timeline_)
     note(fmt::format("{} sends {} {} {}", sending.client, sending.request.method, sending.request.path,
-                     target == Target::nodes ? sending.request.body : ""));
+                     target == Target::nodes || target == Target::leases ? sending.request.body : ""));
   for (size_t i = 0; armed_ && i < struck_.size(); ++i) {
     const Perturbation& what = case_.perturbations[i];
     const bool due = what.trigger.target == Target::any ? what.trigger.count == all
@@ -274,6 +300,11 @@ void Stage::edit(const Edit& what) {
       return cluster->api.erase(node_path(what.node), "people");
     case Edit::Kind::make:
       return make(what.node);
+    case Edit::Kind::pod:
+      return move_pod(what.node);
+    case Edit::Kind::load:
+      cluster->outside.values[kQuery] = static_cast<double>(*what.value.view().integer());
+      return;
   }
 }
 
@@ -291,6 +322,7 @@ void Stage::make(const std::string& node) {
   object.set({"metadata", "finalizers"}, Json::array({"people.example/keep"}));
   object.set({"spec", "taints"},
              Json::array({Json::object({{"key", "people.example/pool"}, {"effect", "NoSchedule"}})}));
+  object.set({"status", "conditions"}, Json::array({Json::object({{"type", "Healthy"}, {"status", "True"}})}));
   cluster->api.put(node_path(node), std::move(object), "people");
 }
 
@@ -327,6 +359,7 @@ void Stage::check_settled() {
     if (replica->process && replica->process->replica().election().leading()) leads = replica.get();
   }
   if (!leads) return invariants.violate("idle", "nobody leads");
+  invariants.check_end();
   for (const auto& [uid, entry] : leads->process->replica().ledger().entries()) {
     invariants.violate("ledger", fmt::format("{} still keeps a place for node {}", leads->name, entry.admission.node));
   }

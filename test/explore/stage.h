@@ -31,7 +31,7 @@ class Stage {
   // No fault lasts longer than this; what has not struck is off from `calm_after` on.
   io::Duration faults_end() const { return faults_end_; }
   void disarm() { armed_ = false; }
-  io::Duration last_write() const { return last_write_; }  // of a node or of the ledger
+  io::Duration last_write() const { return last_write_; }  // of a node, the ledger or a lease, and of messages
   std::map<std::string, std::string> end_states() const;
   // Everybody runs, somebody leads, and no place is kept for anybody.
   void check_settled();
@@ -75,6 +75,7 @@ class Stage {
   void served(const sim::Sending& sending, const kube::Response& response);
   void observe(const sim::Change& change);
   void check_progress();
+  void watch_queries();
   Replica* sender(std::string_view client);
   Replica* leader();
 
@@ -84,6 +85,11 @@ class Stage {
   void strike_node(const Perturbation& what, const std::string& node);
   void strike_config(const Perturbation& what);
   void strike_server(const Perturbation& what);
+  void strike_lease(const Perturbation& what);
+  void strike_outside(const Perturbation& what);
+  void set_condition(const std::string& node, const char* status);
+  void make_pod(const std::string& node);
+  void move_pod(const std::string& node);
   void usurp(const Perturbation& what, const Hit& hit);
   void blind(const Replica& replica, io::Duration span);
   void lasts(io::Duration span);
@@ -106,7 +112,7 @@ class Stage {
   std::deque<std::function<void()>> soon_;  // what cannot be done from within a process
   std::map<std::string, Labels> wanted_;    // by people, on their nodes
   Settings settings_;                       // as people want it
-  int closed_ = 0, broken_ = 0;
+  int closed_ = 0, broken_ = 0, muted_ = 0;
   bool armed_ = true;
   std::map<Target, int> sent_, served_;
   std::vector<bool> struck_;
@@ -116,6 +122,7 @@ class Stage {
   io::Duration faults_end_{};
   io::Duration last_write_{};
   io::Steady last_step_{};
+  int queries_ = 0;
   int steps_ = 0;
 };
 

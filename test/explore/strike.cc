@@ -11,10 +11,22 @@ namespace careen::explore {
 using io::seconds;
 using kube::Json;
 
+namespace {
+
+// After these careen may act later, or on older facts, than it would otherwise.
+bool blurs_view(Action action) {
+  return action <= Action::isolate || (action > Action::break_config && action < Action::outside_refuses) ||
+         action == Action::usurp;
+}
+
+}  // namespace
+
 void Stage::strike(const Perturbation& what, Hit hit) {
   coverage.hit(what.action, hit.place);
   note(fmt::format("PERTURBATION {}", what.text()));
   lasts(io::Duration{0});
+  if (blurs_view(what.action)) invariants.disturbed(what.span + what.delay);
+  if (what.action >= Action::crash && what.action <= Action::isolate) invariants.repeats_are_fine();
   if (what.action <= Action::slow_answer) return strike_write(what, *hit.treatment);
   if (what.action <= Action::isolate) return strike_process(what, hit);
   if (what.action <= Action::delete_node) {
@@ -165,6 +177,27 @@ void Stage::strike_node(const Perturbation& what, const std::string& node) {
     case Action::ask_again:
       for (const Plan& plan : settings_.plans) set(node, "labels", plan.done(), nullptr);
       return;
+    case Action::break_condition:
+      set_condition(node, "False");
+      lasts(what.span);
+      return later(what.span, [this, node] { set_condition(node, "True"); });
+    case Action::freeze:
+      set(node, "labels", kFreeze, "yes");
+      lasts(what.span);
+      return later(what.span, [this, node] { set(node, "labels", kFreeze, nullptr); });
+    case Action::drop_version: {
+      const std::string shown(cluster->api.object(node_path(node))["metadata"]["labels"][kVersion].text().value_or(""));
+      if (shown.empty()) return;
+      set(node, "labels", kVersion, nullptr);
+      lasts(what.span + kRequeue + seconds{10});
+      // Unless it was made again, with its own.
+      return later(what.span, [this, node, shown] {
+        const Json now = cluster->api.object(node_path(node));
+        if (!now["metadata"]["labels"][kVersion].text()) set(node, "labels", kVersion, shown);
+      });
+    }
+    case Action::move_pod:
+      return move_pod(node);
     default: {
       cluster->api.erase(node_path(node), "people");
       const io::Duration away = what.choice % 2 ? what.span : io::Duration{0};
@@ -196,8 +229,22 @@ void Stage::strike_config(const Perturbation& what) {
     case Action::raise_limit:
       change(1 + static_cast<int>(what.choice % 2));
       break;
+    case Action::shift_hours:
+      for (Plan& plan : settings_.plans) {
+        if (plan.hours.period > 0)
+          plan.hours.shift = (plan.hours.shift + 1 + static_cast<int>(what.choice % 3)) % plan.hours.period;
+      }
+      break;
+    case Action::change_stagger:
+      for (Plan& plan : settings_.plans) {
+        if (!plan.stagger) continue;
+        plan.stagger->parallel = 1 + static_cast<int>(what.choice % 3);
+        plan.stagger->duration = seconds{5 * (1 + static_cast<int>(what.choice / 3 % 6))};
+        invariants.stagger_changed(plan.stagger->group);
+      }
+      break;
     default: {
-      int& flag = what.action == Action::close_limit ? closed_ : broken_;
+      int& flag = what.action == Action::close_limit ? closed_ : what.action == Action::mute ? muted_ : broken_;
       ++flag;
       lasts(what.span + seconds{5});
       later(what.span, [this, &flag, &what] {
@@ -265,11 +312,89 @@ void Stage::strike_server(const Perturbation& what) {
       lasts(seconds{30});
       return cluster->api.merge(kLockPath, patch, "people");
     }
-    default:
+    case Action::delete_lock:
       invariants.lock_tampered();
       lasts(seconds{30});
       return cluster->api.erase(kLockPath, "people");
+    case Action::delete_lease:
+    case Action::take_lease:
+    case Action::end_lease:
+      return strike_lease(what);
+    default:
+      return strike_outside(what);
   }
+}
+
+void Stage::strike_lease(const Perturbation& what) {
+  std::vector<std::string> names;
+  cluster->api.for_each("/apis/coordination.k8s.io/v1/leases", [&](const std::string& path, const sim::Text&) {
+    if (path != kLockPath && path != kLedgerPath) names.push_back(path);
+  });
+  const std::string path = names.empty() ? lease_path("pace-0") : names[what.choice % names.size()];
+  if (what.action == Action::delete_lease) {
+    if (!names.empty()) cluster->api.erase(path, "people");
+    return;
+  }
+  const bool take = what.action == Action::take_lease;
+  // A Slack thread has no other holder than its first message.
+  if (path == lease_path(kThreadLease) && take) return;
+  const std::string renewed = io::format_micro_time(time.wall_now() - (take ? seconds{0} : seconds{3600}));
+  Json lease = Json::object({{"kind", "Lease"}, {"apiVersion", "coordination.k8s.io/v1"}});
+  if (take) lease.set({"spec", "holderIdentity"}, "stranger");
+  lease.set({"spec", "acquireTime"}, renewed).set({"spec", "renewTime"}, renewed);
+  lease.set({"spec", "leaseDurationSeconds"}, std::chrono::duration_cast<seconds>(what.span).count());
+  lasts(what.span + seconds{10});
+  if (names.empty()) {
+    cluster->api.put(path, std::move(lease), "people");
+  } else {
+    cluster->api.merge(path, lease, "people");
+  }
+}
+
+void Stage::strike_outside(const Perturbation& what) {
+  sim::Outside& outside = cluster->outside;
+  // A courier that has failed pauses for up to five minutes.
+  lasts(what.span + io::minutes{6});
+  if (what.action == Action::raise_load) {
+    outside.values[kQuery] = 9;
+    return later(what.span, [&outside] { outside.values[kQuery] = 1; });
+  }
+  if (what.action == Action::outside_is_slow) {
+    outside.latency = what.delay / 12;
+    invariants.outside_slowed();
+    return later(what.span, [this] { cluster->outside.latency = io::milliseconds{20}; });
+  }
+  if (what.action == Action::outside_loses_answers) invariants.repeats_are_fine();
+  const auto mood = what.action == Action::outside_refuses ? sim::Outside::Mood::refuses
+                    : what.action == Action::outside_hangs ? sim::Outside::Mood::hangs
+                                                           : sim::Outside::Mood::loses_answer;
+  sim::Outside::Mood* const moods[] = {&outside.slack, &outside.mail, &outside.prometheus};
+  sim::Outside::Mood& struck = *moods[what.choice % 3];
+  struck = mood;
+  later(what.span, [&struck] { struck = sim::Outside::Mood::fine; });
+}
+
+void Stage::set_condition(const std::string& node, const char* status) {
+  Json patch = Json::object();
+  patch.set({"status", "conditions"}, Json::array({Json::object({{"type", "Healthy"}, {"status", status}})}));
+  cluster->api.merge(node_path(node), patch, "people");
+}
+
+void Stage::move_pod(const std::string& node) {
+  if (cluster->api.text(pod_path(node))) {
+    cluster->api.erase(pod_path(node), "people");
+  } else {
+    make_pod(node);
+  }
+}
+
+void Stage::make_pod(const std::string& node) {
+  Json pod = *Json::parse(R"({"kind": "Pod", "apiVersion": "v1", "spec": {"containers": [{"name": "c", "image": "i"}],
+    "affinity": {"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 1, "preference":
+    {"matchExpressions": [{"key": "cloud.sap/maintenance-state", "operator": "In",
+    "values": ["operational"]}]}}]}}}})");
+  pod.set({"spec", "nodeName"}, node);
+  cluster->api.put(pod_path(node), std::move(pod), "people");
 }
 
 }  // namespace careen::explore

@@ -1,0 +1,203 @@
+// Transitions that take a lease before the node is written.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "profiles/test_replica.h"
+
+namespace careen::profiles {
+namespace {
+
+using io::milliseconds;
+using io::minutes;
+using io::seconds;
+using kube::Json;
+using kube::Request;
+using testing::IsEmpty;
+
+constexpr const char* kYaml = R"(
+intervals: {requeue: 30s}
+instances:
+  check:
+  - {name: go, type: hasLabel, config: {key: go}}
+  - {name: turn, type: stagger, config: {duration: 10m, leaseName: turn, leaseNamespace: kube-system}}
+profiles:
+- name: p
+  operational: {transitions: [{check: go && turn, next: maintenance-required}]}
+)";
+
+class BegunTest : public ClusterTest {
+ protected:
+  static constexpr const char* kLease = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/turn-0";
+
+  static sim::Treatment quick() { return {.before = milliseconds{2}, .after = milliseconds{2}}; }
+  static bool moves(const Request& request) {
+    return request.method == "PATCH" && request.path.starts_with("/api/v1/nodes/") &&
+           request.body.find("\"maintenance-required\"") != std::string::npos;
+  }
+  static bool takes(const Request& request) {
+    return request.method != "GET" && request.body.find("\"holderIdentity\":\"n") != std::string::npos;
+  }
+  int moved() const {
+    int count = 0;
+    for (const std::string& node : known) count += state_of(node) == "maintenance-required";
+    return count;
+  }
+  std::string holder() const { return std::string(api.object(kLease)["spec"]["holderIdentity"].text().value_or("")); }
+  bool held(io::Wall now) const {
+    const auto renewed = io::parse_rfc3339(api.object(kLease)["spec"]["renewTime"].text().value_or(""));
+    return renewed && io::add(*renewed, minutes{10}) >= now;
+  }
+};
+
+TEST_F(BegunTest, NodesFollowOneAnotherAtADistance) {
+  add_nodes(4);
+  api.treat = [](const Request&) { return quick(); };
+  Replica replica(time, api, "a", kYaml);
+  for (int expected = 1; expected <= 4; ++expected) {
+    time.run_for(seconds{30});
+    EXPECT_EQ(moved(), expected);
+    time.run_for(minutes{9});
+    EXPECT_EQ(moved(), expected);
+    time.run_for(seconds{30});
+  }
+  time.run_for(minutes{20});
+  EXPECT_EQ(replica.late(), 0);
+  EXPECT_LT(replica.decisions(), 4 * 10);
+  EXPECT_THAT(replica.ledger.entries(), IsEmpty());
+  EXPECT_THAT(replica.problems.open(), IsEmpty());
+}
+
+TEST_F(BegunTest, WithdrawnItGivesTheLeaseBackAndTheNextGoesAtOnce) {
+  add_node("n0", {{"go", ""}});
+  Replica replica(time, api, "a", kYaml);
+  api.treat = [](const Request& request) {
+    sim::Treatment treatment = quick();
+    if (moves(request)) treatment.refuse = sim::ApiServer::refusal(403, "Forbidden");
+    return treatment;
+  };
+  time.run_for(seconds{1});
+  label("n0", "go", nullptr);
+  api.treat = nullptr;
+  time.run_for(minutes{1});
+  EXPECT_EQ(moved(), 0);
+  EXPECT_FALSE(held(replica.loop->wall_now()));
+  EXPECT_THAT(replica.ledger.entries(), IsEmpty());
+  add_node("n1", {{"go", ""}});
+  time.run_for(seconds{5});
+  EXPECT_EQ(state_of("n1"), "maintenance-required");
+  EXPECT_EQ(holder(), "n1");
+}
+
+// Whoever edits the node again and again makes it decide anew; the lease it has taken stays its own.
+TEST_F(BegunTest, ANodeThatIsEditedMeanwhileKeepsItsLease) {
+  add_nodes(2);
+  int edits = 0;
+  api.treat = [&](const Request& request) {
+    if (takes(request) && edits < 3) {
+      label(request.body.find("n000") != std::string::npos ? "n000" : "n001", "edit", std::to_string(++edits));
+    }
+    return quick();
+  };
+  Replica replica(time, api, "a", kYaml);
+  time.run_for(seconds{20});
+  EXPECT_EQ(edits, 3);
+  EXPECT_EQ(moved(), 1);
+  EXPECT_THAT(replica.problems.open(), IsEmpty());
+  EXPECT_THAT(replica.ledger.entries(), IsEmpty());
+}
+
+TEST_F(BegunTest, WhereNoLeaseCanBeMadeItBacksOffAndSaysWhy) {
+  add_nodes(1);
+  int tries = 0;
+  api.treat = [&](const Request& request) {
+    sim::Treatment treatment = quick();
+    if (!takes(request)) return treatment;
+    ++tries;
+    treatment.refuse = sim::ApiServer::refusal(404, "NotFound");
+    return treatment;
+  };
+  Replica replica(time, api, "a", kYaml);
+  time.run_for(minutes{2});
+  EXPECT_GE(tries, 3);
+  EXPECT_LE(tries, 12);
+  ASSERT_EQ(replica.problems.open().size(), 1u);
+  EXPECT_THAT(replica.problems.open().begin()->second, testing::HasSubstr("kube-system/turn-0"));
+  EXPECT_EQ(moved(), 0);
+  api.treat = nullptr;
+  time.run_for(minutes{2});
+  EXPECT_EQ(moved(), 1);
+  EXPECT_THAT(replica.problems.open(), IsEmpty());
+}
+
+// A lease that runs out before the node is written is taken again: the next one's distance counts from the move.
+TEST_F(BegunTest, NobodyMovesAfterItsLeaseHasRunOut) {
+  add_nodes(1);
+  bool first = true;
+  api.treat = [&](const Request& request) {
+    sim::Treatment treatment = quick();
+    if (takes(request) && std::exchange(first, false)) treatment.after = seconds{5};
+    return treatment;
+  };
+  std::string yaml = kYaml;
+  yaml.replace(yaml.find("10m"), 3, "3s");
+  Replica replica(time, api, "a", yaml);
+  ASSERT_TRUE(time.run_until([&] { return moved() == 1; }, minutes{1}));
+  const auto renewed = io::parse_rfc3339(api.object(kLease)["spec"]["renewTime"].text().value_or(""));
+  EXPECT_LT(replica.loop->wall_now() - *renewed, seconds{3});
+}
+
+TEST_F(BegunTest, ASuccessorGoesOnWithTheLeaseOfItsPredecessor) {
+  add_nodes(1);
+  api.treat = [](const Request& request) {
+    sim::Treatment treatment = quick();
+    treatment.lost = moves(request);
+    return treatment;
+  };
+  auto a = std::make_unique<Replica>(time, api, "a", kYaml);
+  ASSERT_TRUE(time.run_until([&] { return holder() == "n000"; }, minutes{1}));
+  time.run_for(seconds{1});
+  a.reset();
+  // Its leases are listed late, and the node is decided before that.
+  api.treat = [](const Request& request) {
+    sim::Treatment treatment = quick();
+    if (request.method == "GET" && request.path.find("/leases?") != std::string::npos) treatment.before = seconds{4};
+    return treatment;
+  };
+  Replica b(time, api, "b", kYaml);
+  time.run_for(seconds{20});
+  EXPECT_EQ(moved(), 1);
+  EXPECT_THAT(b.ledger.entries(), IsEmpty());
+}
+
+TEST_F(BegunTest, ASuccessorGivesTheLeaseOfANodeThatIsGoneBack) {
+  add_node("n0", {{"go", ""}});
+  api.treat = [](const Request& request) {
+    sim::Treatment treatment = quick();
+    treatment.lost = moves(request);
+    return treatment;
+  };
+  auto a = std::make_unique<Replica>(time, api, "a", kYaml);
+  ASSERT_TRUE(time.run_until([&] { return holder() == "n0"; }, minutes{1}));
+  time.run_for(seconds{1});
+  a.reset();
+  api.treat = nullptr;
+  api.erase(path("n0"));
+  add_node("n1", {{"go", ""}});
+  Replica b(time, api, "b", kYaml);
+  time.run_for(seconds{20});
+  EXPECT_EQ(state_of("n1"), "maintenance-required");
+  EXPECT_THAT(b.ledger.entries(), IsEmpty());
+}
+
+TEST_F(BegunTest, ADryRunTakesNothing) {
+  add_nodes(2);
+  Replica replica(time, api, "a", kYaml, ControllerOptions{.dry_run = true});
+  time.run_for(minutes{30});
+  EXPECT_EQ(moved(), 0);
+  EXPECT_EQ(api.count("PATCH nodes"), 0);
+  EXPECT_EQ(holder(), "");
+  EXPECT_EQ(replica.late(), 0);
+}
+
+}  // namespace
+}  // namespace careen::profiles

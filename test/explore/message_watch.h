@@ -1,0 +1,61 @@
+// Watches what people are told: of every change of state that has a notification, nothing that is not so, and not
+// twice unless something went wrong that cannot be told from a message that got lost.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+
+#include "node_facts.h"
+#include "settings.h"
+#include "sim/outside.h"
+#include "stagger_watch.h"
+
+namespace careen::explore {
+
+class MessageWatch {
+ public:
+  MessageWatch(const Settings& settings, Report report) : settings_(settings), report_(std::move(report)) {}
+
+  // A node as the server has it.
+  void seen(const NodeFacts& node);
+  // A transition took effect under that plan.
+  void moved(const Plan& plan, const NodeFacts& before, const NodeFacts& after);
+  // Somebody else has changed what careen remembers of the node.
+  void altered(const NodeFacts& now);
+  void gone(const std::string& uid);
+  void muted(bool now);
+  void arrived(const sim::Outside::Message& message);
+  // A process has begun anew, or an answer got lost.
+  void repeats_are_fine() { repeats_are_fine_ = true; }
+  void thread_lease_changed() { thread_broken_ = true; }
+  // All there is to tell has been told.
+  void check_end(const std::map<std::string, NodeFacts, std::less<>>& nodes, io::Wall now);
+
+ private:
+  struct Entered {
+    std::string key;
+    io::Wall at{};
+    std::set<std::string> oneshots;  // that will be due in this state
+  };
+  const Telling* find(std::string_view instance) const;
+  void title_arrived(const sim::Outside::Message& message);
+  void check_count(const Telling& telling, const std::string& uid, io::Wall transition, int count, io::Wall now);
+  void expect(const std::string& instance, const std::string& key);
+  void check_scheduled(const Telling& telling, const std::string& profile,
+                       const std::map<std::string, NodeFacts, std::less<>>& nodes);
+
+  const Settings& settings_;
+  Report report_;
+  std::set<std::string> attached_;               // "uid profile"
+  std::set<std::string> altered_;                // UIDs
+  std::set<std::string> true_;                   // "uid profile state time" that was so
+  std::map<std::string, int> told_;              // "instance uid profile state time"
+  std::map<std::string, int> told_nodes_;        // "instance uid"
+  std::map<std::string, std::string> expected_;  // the same, by UID
+  std::map<std::string, Entered> entered_;       // by "uid profile"
+  std::optional<io::Wall> last_title_;
+  bool repeats_are_fine_ = false, thread_broken_ = false, muted_ = false, was_muted_ = false;
+};
+
+}  // namespace careen::explore

@@ -1,0 +1,126 @@
+#include "stagger_watch.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "kube/json.h"
+
+namespace careen::explore {
+
+using kube::Json;
+
+namespace {
+
+// Between taking a lease and writing the node.
+constexpr io::Duration kAtOnce = io::seconds{5};
+
+struct Spec {
+  std::string holder;
+  io::Wall acquired{}, renewed{};
+  io::Duration duration{};
+
+  static Spec of(const sim::Text& lease) {
+    Spec spec;
+    const auto document = Json::parse(*lease);
+    const kube::JsonView json = (*document)["spec"];
+    spec.holder = std::string(json["holderIdentity"].text().value_or(""));
+    spec.acquired = io::parse_rfc3339(json["acquireTime"].text().value_or("")).value_or(io::Wall{});
+    spec.renewed = io::parse_rfc3339(json["renewTime"].text().value_or("")).value_or(io::Wall{});
+    spec.duration = io::seconds{json["leaseDurationSeconds"].integer().value_or(0)};
+    return spec;
+  }
+};
+
+std::string group_of(const std::string& lease) { return lease.substr(0, lease.rfind('-')); }
+int index_of(const std::string& lease) { return std::stoi(lease.substr(lease.rfind('-') + 1)); }
+
+}  // namespace
+
+bool StaggerWatch::concerns(std::string_view lease) { return lease.starts_with("pace-") || lease.starts_with("step-"); }
+
+void StaggerWatch::changed(const sim::Change& change, bool by_careen, io::Steady now) {
+  if (by_careen) return changed_by_careen(change, now);
+  // Who takes away what others hold lets more pass than there should.
+  current_.erase(change.name);
+  incomparable_.insert(group_of(change.name));
+}
+
+void StaggerWatch::changed_by_careen(const sim::Change& change, io::Steady now) {
+  const auto blame = [&](std::string_view why) {
+    report_("stagger", fmt::format("{} wrote lease {} {}: {}", change.by, change.name, why, *change.object));
+  };
+  if (change.type == sim::Change::Type::deleted) return blame("away");
+  const Spec is = Spec::of(change.object);
+  if (change.before) {
+    const Spec was = Spec::of(change.before);
+    const auto current = current_.find(change.name);
+    Take* take = current == current_.end() ? nullptr : &takes_[current->second];
+    const bool begun = take && !take->spent && take->node == was.holder && take->acquired == was.acquired;
+    if (is.renewed < was.renewed) {
+      if (!begun) return blame("back although no transition of its holder is under way");
+      take->returned = true;
+      current_.erase(current);
+      return;
+    }
+    // Strictly, but for what is lost where times are kept in microseconds.
+    const bool over = is.renewed - was.renewed >= was.duration;
+    if (!over && !(begun && is.holder == was.holder)) {
+      return blame(fmt::format("while {} held it", was.holder));
+    }
+  }
+  if (is.acquired != is.renewed) blame("with two times");
+  current_[change.name] = takes_.size();
+  takes_.push_back({change.name, is.holder, is.renewed, is.duration, now});
+}
+
+void StaggerWatch::moved(const std::string& node, const Stagger& stagger, io::Wall decided, bool need_not_wait) {
+  const io::Wall acquired = std::chrono::floor<io::microseconds>(decided);
+  const auto take = std::find_if(takes_.rbegin(), takes_.rend(), [&](const Take& known) {
+    return known.node == node && known.acquired == acquired && group_of(known.lease) == stagger.group;
+  });
+  if (take == takes_.rend()) {
+    if (!need_not_wait) report_("stagger", fmt::format("node {} passed without a lease of {}", node, stagger.group));
+    return;
+  }
+  if (take->returned) report_("stagger", fmt::format("node {} passed with {}, given back before", node, take->lease));
+  if (index_of(take->lease) >= stagger.parallel || take->duration != stagger.duration) {
+    report_("stagger", fmt::format("node {} took {} for {}, which is not what is configured", node, take->lease,
+                                   io::format_duration(take->duration)));
+  }
+  take->spent = true;
+  if (need_not_wait) return;
+  passes_[stagger.group].push_back({acquired, stagger, node});
+  check_distance(stagger.group);
+}
+
+void StaggerWatch::check_distance(const std::string& group) {
+  if (incomparable_.contains(group)) return;
+  const auto& passes = passes_[group];
+  // Who looks at fewer leases than others does not see what those have taken.
+  const auto differs = [&](const Pass& pass) { return pass.stagger.parallel != passes.front().stagger.parallel; };
+  if (std::any_of(passes.begin(), passes.end(), differs)) return;
+  for (const Pass& pass : passes) {
+    std::string who;
+    int others = 0;
+    for (const Pass& other : passes) {
+      if (&other == &pass || other.at > pass.at || pass.at - other.at >= other.stagger.duration) continue;
+      ++others;
+      who += " " + other.node;
+    }
+    if (others < pass.stagger.parallel) continue;
+    report_("stagger", fmt::format("node {} passed {} at {} with{} within the time of a lease", pass.node, group,
+                                   io::format_rfc3339(pass.at), who));
+  }
+}
+
+void StaggerWatch::check_left(io::Steady now, io::Wall wall, io::Steady calm_since) {
+  for (const auto& [lease, index] : current_) {
+    const Take& take = takes_[index];
+    if (take.spent || now - std::max(take.at, calm_since) <= kAtOnce || take.acquired + take.duration < wall) continue;
+    report_("begun", fmt::format("lease {} stays with node {}, which does not move", lease, take.node));
+    return;
+  }
+}
+
+}  // namespace careen::explore
