@@ -124,7 +124,7 @@ class Controller {
   // True when the node's patch has taken effect.
   io::Task<bool> carry_out(std::string key, Decision decision, std::shared_ptr<const Config> config);
   bool outdated(const std::string& key, const Decision& decision) const;
-  io::Task<bool> take_leases(std::string key, const Decision& decision);
+  io::Task<bool> take_leases(std::string key, Decision& decision);
   io::Task<bool> write_hypervisor(std::string key, const Decision& decision);
   io::Task<void> send_first(std::string key, const Decision& decision, const Config& config);
   io::Task<void> fetch_document(std::string key);

@@ -25,12 +25,14 @@ bool has_moved_since(const kube::Node& node, io::Wall then) {
 }
 }  // namespace
 
-// False when the transition cannot go on; then somebody else is to decide anew, or has been told why not.
-Task<bool> Controller::take_leases(std::string key, const Decision& decision) {
+// False when the transition cannot go on; then somebody else is to decide anew, or has been told why not. Who moves
+// after its lease has run out moves beside the next one that takes it: the decision ends with the lease.
+Task<bool> Controller::take_leases(std::string key, Decision& decision) {
   for (const LeaseGrab& grab : decision.leases) {
     const io::Wall acquired = std::chrono::floor<io::microseconds>(decision.admission->since);
     // Whether or not the answer comes, it may be ours from now on.
     begun_with(key, grab.key()).acquired.push_back(acquired);
+    const io::Wall held_until = io::add(std::chrono::floor<io::microseconds>(p_.loop.wall_now()), grab.duration);
     const auto outcome = co_await taker_.take(grab, key, acquired);
     if (!outcome && outcome.error().not_leader()) {  // nothing was sent
       queue_.wake_after_failure(key);
@@ -45,6 +47,7 @@ Task<bool> Controller::take_leases(std::string key, const Decision& decision) {
       retry_lease(key, grab);
       co_return false;
     }
+    decision.valid_until = std::min(decision.valid_until.value_or(held_until), held_until);
     begun_with(key, grab.key()).acquired = {acquired};
     lease_facts_.begin(grab.key(), key, acquired);
   }

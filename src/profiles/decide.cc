@@ -350,11 +350,7 @@ class Decider {
   // What the checks of the transition that happens allow only once.
   void take(const std::vector<Said>& results) {
     for (const auto& [leaf, result] : results) {
-      if (result.lease && !has_taken(*result.lease)) {
-        decision_.leases.push_back(*result.lease);
-        // Who moves after the lease has run out moves beside the next one that takes it.
-        sooner(decision_.valid_until, io::add(now_, result.lease->duration));
-      }
+      if (result.lease && !has_taken(*result.lease)) decision_.leases.push_back(*result.lease);
       if (result.observed) decision_.observed.push_back(*result.observed);
       sooner(decision_.valid_until, result.changes_at);
     }

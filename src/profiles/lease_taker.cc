@@ -20,11 +20,10 @@ bool is_taken_by(const kube::Lease& lease, const std::string& node, io::Wall acq
   return lease.holder == node && lease.acquired == acquired;
 }
 
-Json spec_of(const LeaseGrab& grab, const std::string& node, io::Wall acquired) {
-  const std::string time = io::format_micro_time(acquired);
+Json spec_of(const LeaseGrab& grab, const std::string& node, io::Wall acquired, io::Wall renewed) {
   return Json::object({{"holderIdentity", node},
-                       {"acquireTime", time},
-                       {"renewTime", time},
+                       {"acquireTime", io::format_micro_time(acquired)},
+                       {"renewTime", io::format_micro_time(renewed)},
                        {"leaseDurationSeconds", whole_seconds(grab.duration)},
                        {"leaseTransitions", int64_t{grab.transitions} + 1}});
 }
@@ -54,7 +53,7 @@ bool LeaseTaker::enter_world(const std::string& body) {
 }
 
 Task<kube::Result<LeaseTaker::Outcome>> LeaseTaker::take(LeaseGrab grab, std::string node, io::Wall acquired) {
-  Json body = Json::object({{"spec", spec_of(grab, node, acquired)}});
+  Json body = Json::object({{"spec", spec_of(grab, node, acquired, client_.loop().wall_now())}});
   kube::Result<std::string> answer;
   if (grab.version == 0) {
     body.set({"apiVersion"}, "coordination.k8s.io/v1").set({"kind"}, "Lease");

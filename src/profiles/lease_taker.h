@@ -24,7 +24,8 @@ class LeaseTaker {
     taken,
     lost,  // the lease is another than the one that was looked at; the world knows it now
   };
-  // The error of a server that answers neither.
+  // Its time begins with the call; `acquired`, when it was decided, is by what it is known to be ours. The error of a
+  // server that answers neither.
   io::Task<kube::Result<Outcome>> take(LeaseGrab grab, std::string node, io::Wall acquired);
   // The world knows the lease as it is now, unless the server does not tell.
   io::Task<void> read(std::string key);

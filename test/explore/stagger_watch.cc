@@ -69,9 +69,9 @@ void StaggerWatch::changed_by_careen(const sim::Change& change, io::Steady now) 
       return blame(fmt::format("while {} held it", was.holder));
     }
   }
-  if (is.acquired != is.renewed) blame("with two times");
+  if (is.acquired > is.renewed) blame("as held before it was decided to take it");
   current_[change.name] = takes_.size();
-  takes_.push_back({change.name, is.holder, is.renewed, is.duration, now});
+  takes_.push_back({change.name, is.holder, is.acquired, is.renewed, is.duration, now});
 }
 
 void StaggerWatch::moved(const std::string& node, const Stagger& stagger, io::Wall decided, bool need_not_wait) {
@@ -90,7 +90,7 @@ void StaggerWatch::moved(const std::string& node, const Stagger& stagger, io::Wa
   }
   take->spent = true;
   if (need_not_wait) return;
-  passes_[stagger.group].push_back({acquired, stagger, node});
+  passes_[stagger.group].push_back({take->renewed, stagger, node});
   check_distance(stagger.group);
 }
 
@@ -117,7 +117,7 @@ void StaggerWatch::check_distance(const std::string& group) {
 void StaggerWatch::check_left(io::Steady now, io::Wall wall, io::Steady calm_since) {
   for (const auto& [lease, index] : current_) {
     const Take& take = takes_[index];
-    if (take.spent || now - std::max(take.at, calm_since) <= kAtOnce || take.acquired + take.duration < wall) continue;
+    if (take.spent || now - std::max(take.at, calm_since) <= kAtOnce || take.renewed + take.duration < wall) continue;
     report_("begun", fmt::format("lease {} stays with node {}, which does not move", lease, take.node));
     return;
   }

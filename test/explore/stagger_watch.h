@@ -33,7 +33,8 @@ class StaggerWatch {
  private:
   struct Take {
     std::string lease, node;
-    io::Wall acquired{};
+    io::Wall acquired{};  // when it was decided to take it
+    io::Wall renewed{};   // from when on it is held
     io::Duration duration{};
     io::Steady at{};
     bool spent = false, returned = false;
