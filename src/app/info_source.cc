@@ -18,8 +18,8 @@ std::vector<profiles::PendingNotification> pending(const kube::Node& node, const
     const std::string id = message.id();
     if (deliveries.sent(node.uid, id)) continue;
     const profiles::Deliveries::Attempt* attempt = deliveries.attempt(node.uid, id);
-    all.push_back({message.instance, message.profile, attempt ? attempt->tries : 0, attempt ? attempt->error : "",
-                   message.at});
+    all.push_back(
+        {message.instance, message.profile, attempt ? attempt->tries : 0, attempt ? attempt->error : "", message.at});
   }
   return all;
 }
@@ -59,8 +59,8 @@ web::InfoSource info_source(Replica& replica) {
   source.holder = [&replica] { return replica.election().holder(); };
   source.document = [&replica]() -> web::InfoSource::Pieces {
     const auto nodes = std::make_shared<Nodes>(replica);
-    const auto pieces = std::make_shared<profiles::InfoPieces>(
-        [nodes](std::string_view after) { return nodes->next(after); });
+    const auto pieces =
+        std::make_shared<profiles::InfoPieces>([nodes](std::string_view after) { return nodes->next(after); });
     return [pieces](std::string& into) { return pieces->read(into); };
   };
   return source;

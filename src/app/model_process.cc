@@ -22,8 +22,7 @@ ModelProcess::ModelProcess(io::VirtualTime& time, sim::Cluster& cluster, std::st
     return it->second;
   };
   replica_ = std::make_unique<Replica>(
-      ReplicaParts{*loop_, files_, random_, *transport_, *lease_transport_, *http_, *mail_, environment,
-                   options.log},
+      ReplicaParts{*loop_, files_, random_, *transport_, *lease_transport_, *http_, *mail_, environment, options.log},
       ReplicaOptions{.config = kConfig,
                      .host = name_,
                      .ns = "kube-system",

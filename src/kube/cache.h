@@ -113,7 +113,8 @@ bool Store<T>::take(T object, std::vector<Change>& changes) {
   }
   T& known = it->second;
   if (object.version < known.version) return false;
-  if (object.uid == known.uid && object.same_facts(known)) return std::exchange(known.version, object.version) != object.version;
+  if (object.uid == known.uid && object.same_facts(known))
+    return std::exchange(known.version, object.version) != object.version;
   T before = std::exchange(known, std::move(object));
   changes.push_back({std::move(before), &known});
   return true;

@@ -56,6 +56,7 @@ Controller::Controller(ControllerParts parts, ControllerOptions options)
       configured_(p_.loop),
       meters_(std::make_unique<Meters>(p_.metrics)),
       acting_(p_.loop) {
+  p_.metrics.before_scrape([this] { meters_->show_work(p_.loop.now()); });
   p_.nodes.subscribe([this](const kube::Node* before, const kube::Node* after) { node_changed(before, after); });
   p_.pods.subscribe_nodes([this](std::string_view node) { pods_changed(node); });
   p_.leases.subscribe([this](const kube::Lease* before, const kube::Lease* after) {
@@ -235,6 +236,7 @@ Task<void> Controller::run() {
     }
     meters_->queue_wait.observe(io::to_seconds(queue_.last_wait()));
     meters_->queue_depth.set(static_cast<double>(queue_.depth()));
+    meters_->begin_work(key, p_.loop.now());
     decide_one(key);
   }
 }
@@ -262,7 +264,7 @@ bool Controller::waits_for_settling(std::string_view name) const {
 
 void Controller::decide_one(const std::string& key) {
   if (waits_for_settling(key)) {
-    queue_.done(key);
+    done(key);
     return;
   }
   const kube::Node* node = p_.nodes.find(key);
@@ -281,14 +283,14 @@ void Controller::decide_one(const std::string& key) {
 
   if (options_.dry_run) {
     rehearse(key, decision);
-    queue_.done(key);
+    done(key);
     return;
   }
   if (!decision.patch && !decision.due && !decision.needs_document) {
     p_.problems.clear("write node/" + key);
     if (unwritable_.erase(key) > 0 && unwritable_.empty()) p_.problems.clear(kWriteProblem);
     if (decision.gone) queue_.forget(key);
-    queue_.done(key);
+    done(key);
     return;
   }
   acting_.spawn(act(key, std::move(decision), config_));
@@ -399,6 +401,11 @@ Task<void> Controller::act(std::string key, Decision decision, std::shared_ptr<c
   const bool uses_observation = !decision.observed.empty();
   const bool written = co_await carry_out(key, std::move(decision), std::move(config));
   if (uses_observation) observations_.settled(key, written, p_.loop.wall_now());
+  done(key);
+}
+
+void Controller::done(const std::string& key) {
+  meters_->end_work(key, p_.loop.now());
   queue_.done(key);
 }
 
@@ -547,6 +554,7 @@ void Controller::failed(const std::string& key, const kube::ApiError& error) {
   }
   if (for_all) unwritable_.insert(key);
   held_.insert(key);
+  meters_->retries.add();
   queue_.wake_after_failure(key);
 }
 

@@ -117,6 +117,7 @@ class Controller {
   void report_failures(const std::string& key, const Decision& decision);
   void record(const kube::Node& node, std::string reason, std::string note, std::string type = "Normal");
   void decide_one(const std::string& key);
+  void done(const std::string& key);
   void rehearse(const std::string& key, const Decision& decision);
   void reserve(const std::string& key, const Decision& decision);
   Begun& begun_with(const std::string& key, const std::string& lease);

@@ -14,15 +14,16 @@ std::unique_ptr<Notify> make(ConfigReader& config) {
 }  // namespace
 
 Plugin<Notify> slack_notify() {
-  return {make,
-          {"slack",
-           "Posts a message to a Slack channel through an incoming webhook",
-           {
-               {.name = "hook", .text = "The webhook's URL; whoever knows it may post", .required = true, .secret = true},
-               {.name = "channel", .text = "The channel to post to", .required = true},
-               {.name = "message", .type = KeyType::message, .text = "Go template of the text", .required = true},
-           },
-           R"yaml(- name: tell_slack
+  return {
+      make,
+      {"slack",
+       "Posts a message to a Slack channel through an incoming webhook",
+       {
+           {.name = "hook", .text = "The webhook's URL; whoever knows it may post", .required = true, .secret = true},
+           {.name = "channel", .text = "The channel to post to", .required = true},
+           {.name = "message", .type = KeyType::message, .text = "Go template of the text", .required = true},
+       },
+       R"yaml(- name: tell_slack
   type: slack
   schedule:
     type: periodic

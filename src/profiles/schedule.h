@@ -10,9 +10,9 @@ namespace careen::profiles {
 
 class ConfigReader;
 
+using windows::parse_schedule_type;
 using windows::Schedule;
 using windows::ScheduleType;
-using windows::parse_schedule_type;
 
 // What the schedules say about themselves, in order of ScheduleType; the examples are what stands below `schedule`.
 const std::vector<PluginDoc>& schedule_docs();
