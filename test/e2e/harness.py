@@ -239,10 +239,10 @@ class CareenTest(unittest.TestCase):
         With `attempts`, a function that counts how often careen has run into it, the message is still the only one
         after two more of them.
         """
-        line = replica.wait_log(lambda line: line["level"] == "error" and re.search(pattern, line["msg"]), seconds,
-                                f"a problem that matches {pattern!r}")
-        self.assertRegex(line.get("problem", ""), problem)
-        key = line["problem"]
+        def tells(line):
+            return (line["level"] == "error" and re.search(pattern, line["msg"])
+                    and re.search(problem, line.get("problem", "")))
+        key = replica.wait_log(tells, seconds, f"a problem {problem!r} that matches {pattern!r}")["problem"]
         poll(lambda: key in replica.open_problems(), seconds, f"the metric of problem {key!r}")
         status, text = replica.readyz()
         self.assertEqual(status, 200 if ready else 503, text)
