@@ -105,7 +105,9 @@ int run_command_line(const std::vector<std::string>& given) {
                         "Refuse a configuration that has warnings, such as keys that are not known");
   run_command->add_option("--kubeconfig", options.kubeconfig, "Kubeconfig file");
   run_command->add_option("--kubecontext", options.kubecontext, "Context of the kubeconfig to use");
-  run_command->add_option("--metrics-addr", options.metrics_address, "Where to serve /metrics and /api/v1/info; empty or 0: nowhere")
+  run_command
+      ->add_option("--metrics-addr", options.metrics_address,
+                   "Where to serve /metrics and /api/v1/info; empty or 0: nowhere")
       ->capture_default_str();
   run_command
       ->add_option("--health-addr", options.health_address, "Where to serve /healthz and /readyz; empty or 0: nowhere")
