@@ -17,6 +17,7 @@ class RoundTest(CareenTest):
         self.wait_leading(careen)
         self.watch.wait_until(lambda watch: all(labels(node).get(STATE) == "operational"
                                                 for node in watch.nodes.values()), 60, "the state label on all nodes")
+        poll(lambda: careen.metrics().sum("careen_node_writes_total") >= NODES, 20, "the answers to these writes")
         before = careen.metrics().sum("careen_node_writes_total")
         self.audit.mark()
         self.want_maintenance()
