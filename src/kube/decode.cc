@@ -69,6 +69,7 @@ void read_taint(value& v, AtomPool& atoms, std::vector<Taint>& out) {
     if (key == "key") return read_atom(field, atoms, taint.key);
     if (key == "value") return read_atom(field, atoms, taint.value);
     if (key == "effect") return read_atom(field, atoms, taint.effect);
+    if (key == "timeAdded") return read_atom(field, atoms, taint.time_added);
   });
   out.push_back(std::move(taint));
 }

@@ -22,6 +22,7 @@ struct Taint {
   Atom key;
   Atom value;
   Atom effect;
+  Atom time_added;  // as it came
   friend bool operator==(const Taint&, const Taint&) = default;
 };
 

@@ -20,6 +20,7 @@ Json taints_of(const Node& node) {
   for (const Taint& taint : node.taints) {
     Json one = Json::object({{"key", taint.key.view()}, {"effect", taint.effect.view()}});
     if (!taint.value.empty()) one.set({"value"}, taint.value.view());
+    if (!taint.time_added.empty()) one.set({"timeAdded"}, taint.time_added.view());
     taints.push_back(std::move(one));
   }
   return taints;

@@ -154,7 +154,7 @@ TEST_F(NodeSectionsTest, DocumentOfANodeWithoutSections) {
   EXPECT_EQ(node_document(node({})), *Json::parse(R"({"kind":"Node","apiVersion":"v1",
     "metadata":{"name":"a","uid":"u","resourceVersion":"7","creationTimestamp":"2026-01-02T03:04:05Z",
       "labels":{"zone":"b","example.com/x":"1"},"annotations":{"note":"n"},"finalizers":["example.com/keep"]},
-    "spec":{"unschedulable":true,"taints":[{"key":"k","effect":"NoSchedule"}]},
+    "spec":{"unschedulable":true,"taints":[{"key":"k","effect":"NoSchedule","timeAdded":"2026-01-02T03:04:05Z"}]},
     "status":{"conditions":[{"type":"Ready","status":"True"},{"type":"Disk","status":"False"}],
       "nodeInfo":{"kubeletVersion":"v1.36.3"}}})"));
 }

@@ -43,7 +43,11 @@ void read_metadata(Key key, value& field, PodFacts& pod) {
   } else if (key == "ownerReferences") {
     raw::each_element(field, [&](value& owner) { read_owner(owner, pod); });
   } else if (key == "finalizers") {
-    raw::each_element(field, [&](value&) { pod.flags.finalizers = true; });
+    raw::each_element(field, [&](value& one) {
+      if (const auto text = raw::text(one)) pod.finalizers.push_back(*text);
+    });
+  } else if (key == "deletionGracePeriodSeconds") {
+    if (const auto seconds = raw::integer(field)) pod.deletion_grace = io::seconds{*seconds};
   }
 }
 

@@ -119,7 +119,7 @@ bool PodRecord::same_uid(const PodRecord& other) const {
 
 bool PodRecord::same_facts(const PodRecord& other) const {
   return same_uid(other) && node == other.node && owner == other.owner && labels == other.labels &&
-         deletion == other.deletion && priority == other.priority && phase == other.phase && flags == other.flags;
+         finalizers == other.finalizers && deletion == other.deletion && grace == other.grace && priority == other.priority && phase == other.phase && flags == other.flags;
 }
 
 Pod PodRecord::view() const {
@@ -132,7 +132,9 @@ Pod PodRecord::view() const {
   pod.owner_kind = owner_kind();
   pod.owner_name = owner_name();
   pod.label_set = labels.view();
+  pod.finalizers = finalizers.view();
   if (deletion != 0) pod.deletion = io::Wall{io::seconds{deletion}};
+  if (grace != 0) pod.deletion_grace = io::seconds{grace - 1};
   pod.priority = priority;
   pod.phase = phase;
   pod.flags = flags;
@@ -154,6 +156,10 @@ PodRecord make_record(const PodFacts& facts, AtomPool& atoms, std::string& scrat
   record.phase = facts.phase;
   record.flags = facts.flags;
   if (facts.deletion) record.deletion = to_seconds_since_1970(*facts.deletion);
+  if (facts.deletion_grace) {
+    const int64_t seconds = std::chrono::duration_cast<io::seconds>(*facts.deletion_grace).count();
+    record.grace = static_cast<uint32_t>(std::clamp<int64_t>(seconds, 0, std::numeric_limits<uint32_t>::max() - 1) + 1);
+  }
 
   if (!facts.owner_kind.empty()) {
     scratch.assign(facts.owner_kind).append("/").append(facts.owner_name);
@@ -180,6 +186,14 @@ PodRecord make_record(const PodFacts& facts, AtomPool& atoms, std::string& scrat
     scratch.clear();
     for (const auto& [key, value] : sorted) scratch.append(key).append(1, '\0').append(value).append(1, '\0');
     record.labels = atoms.intern(scratch);
+  }
+
+  if (!facts.finalizers.empty()) {
+    scratch.clear();
+    for (const std::string_view finalizer : facts.finalizers) {
+      scratch.append(scratch.empty() ? "" : ",").append(finalizer);
+    }
+    record.finalizers = atoms.intern(scratch);
   }
   return record;
 }

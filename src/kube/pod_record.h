@@ -1,4 +1,4 @@
-// How PodStore keeps one pod: 96 bytes, of which most point to texts that many pods share. A pod's name mostly begins
+// How PodStore keeps one pod: 112 bytes, of which most point to texts that many pods share. A pod's name mostly begins
 // with its owner's, so only the rest is kept.
 #pragma once
 
@@ -50,8 +50,10 @@ struct PodRecord {
   Atom ns, node;
   Atom owner;             // "Kind/name"
   Atom labels;            // "key\0value\0", sorted by key
+  Atom finalizers;        // separated by commas
   SmallText rest;         // of the name; a UID that is no UUID follows after a NUL
   uint32_t deletion = 0;  // seconds since 1970; 0 for none
+  uint32_t grace = 0;     // seconds that end then, plus one; 0 for none
   int32_t priority = 0;
   uint32_t hash = 0;         // of namespace and name
   uint8_t owner_prefix = 0;  // so many characters of the name are the owner name's
@@ -75,7 +77,7 @@ struct PodRecord {
   bool same_facts(const PodRecord& other) const;
   Pod view() const;
 };
-static_assert(sizeof(PodRecord) <= 96);
+static_assert(sizeof(PodRecord) <= 112);
 
 uint32_t hash_of_name(std::string_view ns, std::string_view name);
 // `scratch` is reused from call to call.

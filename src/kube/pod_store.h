@@ -26,7 +26,6 @@ struct PodFlags {
   bool mirror : 1 = false;         // a static pod's shadow: deleting it does nothing
   bool local_storage : 1 = false;  // has an emptyDir
   bool ready : 1 = false;
-  bool finalizers : 1 = false;
   bool marked : 1 = false;  // has the node preference that the store looks for
   friend bool operator==(const PodFlags&, const PodFlags&) = default;
 };
@@ -38,7 +37,9 @@ struct PodFacts {
   std::string_view node;                                              // empty until it is scheduled
   std::string_view owner_kind, owner_name;                            // of its controller; empty when it has none
   std::vector<std::pair<std::string_view, std::string_view>> labels;  // in any order
+  std::vector<std::string_view> finalizers;
   std::optional<io::Wall> deletion;  // deletionTimestamp, in whole seconds: it is gone by then, or its node is dead
+  std::optional<io::Duration> deletion_grace;  // the grace period that ends then, in whole seconds
   int32_t priority = 0;
   PodPhase phase = PodPhase::unknown;
   PodFlags flags;
@@ -63,8 +64,10 @@ struct Pod {
   uint64_t version = 0;
   std::string_view node;
   std::string_view owner_kind, owner_name;
-  std::string_view label_set;  // see label()
+  std::string_view label_set;   // see label()
+  std::string_view finalizers;  // separated by commas
   std::optional<io::Wall> deletion;
+  std::optional<io::Duration> deletion_grace;
   int32_t priority = 0;
   PodPhase phase = PodPhase::unknown;
   PodFlags flags;

@@ -26,8 +26,9 @@ constexpr const char* kPod = R"({
     "name": "web-7d9f8c6b5-x2x4z", "generateName": "web-7d9f8c6b5-", "namespace": "shop",
     "uid": "8f14e45f-ceea-467f-a0e6-0123456789ab", "resourceVersion": "4711",
     "creationTimestamp": "2026-01-02T03:04:05Z", "deletionTimestamp": "2026-01-02T04:00:30Z",
+    "deletionGracePeriodSeconds": 30,
     "labels": {"tier": "front", "app": "web", "empty": ""},
-    "annotations": {"x": "y"}, "finalizers": ["a"],
+    "annotations": {"x": "y"}, "finalizers": ["a", "example.com/b"],
     "ownerReferences": [{"kind": "Other", "name": "x", "uid": "1"},
                         {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "web-7d9f8c6b5", "uid": "2",
                          "controller": true, "blockOwnerDeletion": true}]},
@@ -76,7 +77,8 @@ TEST_F(PodStoreTest, ReadsThePodAsItWasSent) {
   EXPECT_EQ(io::format_rfc3339(*pod->deletion), "2026-01-02T04:00:30Z");
   EXPECT_TRUE(pod->flags.ready);
   EXPECT_TRUE(pod->flags.local_storage);
-  EXPECT_TRUE(pod->flags.finalizers);
+  EXPECT_EQ(pod->finalizers, "a,example.com/b");
+  EXPECT_EQ(pod->deletion_grace, io::Duration(io::seconds{30}));
   EXPECT_FALSE(pod->flags.mirror);
   EXPECT_EQ(pod->label("app"), "web");
   EXPECT_EQ(pod->label("empty"), "");

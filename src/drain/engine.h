@@ -1,0 +1,89 @@
+// The eviction engine, shared by everything that drains. It follows pods and disruption budgets by their watches and
+// sends one eviction a pod when nothing blocks; under one budget one request at a time, under different ones side by
+// side. One blocked pod delays no other pod and no other node.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "drain/options.h"
+#include "drain/progress.h"
+#include "io/loop.h"
+#include "io/metrics.h"
+#include "io/problems.h"
+#include "kube/cache.h"
+#include "kube/client.h"
+#include "kube/disruption_budget.h"
+#include "kube/events.h"
+#include "kube/pod_store.h"
+
+namespace careen::drain {
+
+struct EngineParts {
+  io::Loop& loop;
+  kube::Client& client;
+  kube::PodStore& pods;
+  kube::Store<kube::DisruptionBudget>& budgets;
+  // Whether that DaemonSet exists; not called when empty: then each one does.
+  std::function<DaemonSetState(std::string_view ns, std::string_view name)> daemon_set;
+  kube::EventRecorder* events = nullptr;  // null: none are written
+  io::Metrics& metrics;
+  io::Problems& problems;
+  io::Log log;
+};
+
+struct EngineOptions {
+  int requests_in_flight = 32;
+  bool dry_run = false;  // nothing is sent; what would be is told in the reasons
+  // Our own pod, which goes last; empty when there is none.
+  std::string own_namespace = {}, own_pod = {};
+};
+
+// Who drains which node: two owners may drain the same one, with different options.
+struct Key {
+  std::string node;
+  std::string owner;
+  friend auto operator<=>(const Key&, const Key&) = default;
+};
+
+class Engine {
+ public:
+  Engine(EngineParts parts, EngineOptions options);
+  ~Engine();
+  Engine(const Engine&) = delete;
+  Engine& operator=(const Engine&) = delete;
+
+  // Told whenever the progress of a drain has changed; not from within begin() or end(). Must not begin or end one.
+  using Listener = std::function<void(const Key&)>;
+  void subscribe(Listener listener);
+
+  // The cordon must have been acknowledged before. Of a drain that runs, only the options are replaced.
+  void begin(const Key& key, Options options);
+  // Requests on their way are not taken back. Nothing happens if there is no such drain.
+  void end(const Key& key);
+  bool has(const Key& key) const;
+  // Null when there is no such drain. Lives until the engine is used again.
+  const Progress* progress(const Key& key) const;
+
+  // Pods, and budgets if they can be watched, have been listed for the first time. Nothing is sent before the pods are
+  // known; without budgets a refused eviction is tried again after a while.
+  void pods_known();
+  void budgets_known();
+  void budgets_unavailable(std::string why);
+
+  // Sends until cancelled or stopped; stop() resumes when what is under way has ended.
+  io::Task<void> run();
+  io::Task<void> stop();
+
+  // Our own pod's eviction was accepted: it is time to hand over.
+  std::function<void()> on_own_eviction;
+
+ private:
+  struct Parts;
+  std::unique_ptr<Parts> parts_;
+};
+
+}  // namespace careen::drain

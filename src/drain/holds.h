@@ -1,0 +1,77 @@
+// Holds: who keeps a node cordoned, tainted or labelled, since when, and how it was before. They are counted in an
+// annotation on the node, written together with what they hold; the last holder of a thing undoes it, and what was
+// there before stays. All are pure functions of the node as it is cached.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "io/result.h"
+#include "io/time.h"
+#include "kube/node.h"
+
+namespace careen::drain {
+
+inline constexpr std::string_view kHoldsAnnotation = "careen.dev/holds";
+
+struct BareTaint {
+  std::string key, effect;
+  friend auto operator<=>(const BareTaint&, const BareTaint&) = default;
+};
+
+struct Items {
+  bool cordon = false;
+  std::vector<BareTaint> taints;  // put before all others, in this order, without value and time
+  std::map<std::string, std::string> labels;
+  friend bool operator==(const Items&, const Items&) = default;
+};
+
+struct Hold {
+  std::string id;  // of the maintenance
+  io::Wall since{};
+  Items items;
+  bool begun = false;  // for something that has begun and may be withdrawn
+  friend bool operator==(const Hold&, const Hold&) = default;
+};
+
+// The annotation.
+struct Holds {
+  std::map<std::string, Hold, std::less<>> by_owner;  // nodemaintenance/<name>, profile/<name>, terminal/<user>
+  Items before;  // of what is held: what was there already, and stays when nobody holds it any more
+
+  static io::Result<Holds> parse(std::string_view text);
+  std::string text() const;
+  bool empty() const { return by_owner.empty(); }
+};
+// Of the node; an annotation that cannot be read counts as none, and `unreadable` says why.
+Holds holds_of(const kube::Node& node, std::string* unreadable = nullptr);
+
+// What has to be written for it; one merge patch under the node's version.
+struct NodeChange {
+  std::optional<bool> unschedulable;
+  std::optional<std::vector<kube::Taint>> taints;                 // the whole list
+  std::map<std::string, std::optional<std::string>> labels;       // nullopt: remove
+  std::map<std::string, std::optional<std::string>> annotations;  // the same
+
+  bool empty() const { return !unschedulable && !taints && labels.empty() && annotations.empty(); }
+  std::string merge_patch(uint64_t version) const;
+};
+
+// Whether a thing that is there before the first hold was put there by somebody else, or by the predecessor of careen
+// whose work the owner goes on with.
+enum class Found { foreign, own };
+
+// The owner holds these from now on, and nothing else; what somebody took away is put there again. Empty when all is
+// as it shall be.
+NodeChange hold(const kube::Node& node, const std::string& owner, Hold wanted, kube::AtomPool& atoms,
+                Found found = Found::foreign);
+// The owner holds nothing any more; what nobody else holds is as it was before.
+NodeChange release(const kube::Node& node, const std::string& owner, kube::AtomPool& atoms);
+// Somebody wants the node to be schedulable: the cordons of these owners end, and the node is uncordoned unless others
+// hold it; then it will be when they let go, also if it was cordoned before.
+NodeChange uncordon(const kube::Node& node, std::string_view owner_prefix, kube::AtomPool& atoms);
+
+}  // namespace careen::drain

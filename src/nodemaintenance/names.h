@@ -1,0 +1,22 @@
+// The names of NodeMaintenance that users and other programs know.
+#pragma once
+
+#include <string_view>
+
+#include "kube/client.h"
+
+namespace careen::nodemaintenance {
+
+extern const kube::Resource kResource;  // nodemaintenances.nodemaintenance.medik8s.io v1beta1
+
+inline constexpr std::string_view kFinalizer = "foregroundDeleteNodeMaintenance";
+inline constexpr std::string_view kExcludeLabel = "remediation.medik8s.io/exclude-from-remediation";
+inline constexpr std::string_view kDrainTaint = "medik8s.io/drain";
+inline constexpr std::string_view kUnschedulableTaint = "node.kubernetes.io/unschedulable";
+inline constexpr std::string_view kLeaseHolder = "node-maintenance";
+inline constexpr std::string_view kLeaseNamespace = "medik8s-leases";
+inline constexpr std::string_view kLock = "135b1886.medik8s.io";
+inline constexpr std::string_view kWebhookPath = "/validate-nodemaintenance-medik8s-io-v1beta1-nodemaintenance";
+inline constexpr std::string_view kWebhookName = "vnodemaintenance.kb.io";
+
+}  // namespace careen::nodemaintenance
