@@ -12,7 +12,19 @@ namespace careen::app {
 // Exit codes: 0 done, 1 failed, 2 wrong usage.
 int run_command_line(const std::vector<std::string>& arguments);
 
+struct WebhookOptions {
+  std::string address;   // empty or 0: none
+  std::string cert_dir;  // empty: where the originals' manifests mount them
+  bool self_signed = false;
+  std::string service = "careen-webhook";
+  std::string configuration = "careen";
+  std::string secret = "careen-webhook-tls";
+  bool protect_control_plane = false;
+};
+
 struct RunOptions {
+  bool profiles = true;
+  bool maintenances = false;  // NodeMaintenance objects
   std::string config = "./config/maintenance.yaml";
   bool strict_config = false;  // refuse files with warnings
   std::string kubeconfig;
@@ -26,6 +38,11 @@ struct RunOptions {
   bool notify_blocking = false;
   bool dry_run = false;
   std::string slack_api;  // empty: Slack itself
+  bool metrics_secure = false;
+  std::string metrics_cert_dir;
+  std::string lease_namespace = "medik8s-leases";
+  bool node_conditions = false;
+  WebhookOptions webhook;
   io::LogOptions log;
 };
 

@@ -1,0 +1,216 @@
+#include "app/run_flags.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <map>
+
+namespace careen::app {
+
+namespace {
+
+// A flag of an original that careen cannot serve: setting it is refused with the reason.
+void refuse(CLI::App& command, const std::string& flag, const std::string& reason) {
+  command
+      .add_option(
+          flag,
+          [reason](const CLI::results_t& values) {
+            if (values.empty() || values[0].empty() || values[0] == "false" || values[0] == "0") return true;
+            throw CLI::ValidationError(reason);
+          },
+          "refused: " + reason)
+      ->expected(0, 1)
+      ->group("Not available");
+}
+
+void add_duration(CLI::App& command, const std::string& flag, io::Duration& target, const std::string& help) {
+  command.add_option_function<std::string>(
+      flag,
+      [&target](const std::string& text) {
+        const auto value = io::parse_duration(text);
+        if (!value) throw CLI::ValidationError("\"" + text + "\" is no duration such as 65s or 1m30s");
+        target = *value;
+      },
+      help + " [" + io::format_duration(target) + "]");
+}
+
+// As kube-controller-manager has it, without the wildcard.
+void add_controllers(CLI::App& command, RunOptions& options) {
+  command
+      .add_option_function<std::vector<std::string>>(
+          "--controllers",
+          [&options](const std::vector<std::string>& names) {
+            options.profiles = options.maintenances = false;
+            for (const std::string& name : names) {
+              if (name != "profiles" && name != "nodemaintenance") {
+                throw CLI::ValidationError("unknown controller \"" + name + "\"; there are profiles, nodemaintenance");
+              }
+              (name == "profiles" ? options.profiles : options.maintenances) = true;
+            }
+          },
+          "What to run: profiles, nodemaintenance, or both with a comma [profiles]")
+      ->delimiter(',');
+}
+
+void add_profile_flags(CLI::App& command, RunOptions& options) {
+  const std::string group = "Profiles";
+  command.add_option("--config", options.config, "Configuration of the maintenance profiles; reloaded when it changes")
+      ->capture_default_str()
+      ->group(group);
+  command
+      .add_flag("--strict-config", options.strict_config,
+                "Refuse a configuration that has warnings, such as keys that are not known")
+      ->group(group);
+  command
+      .add_flag("--cache-pods,!--no-cache-pods", options.cache_pods,
+                "Keep a cache of all pods, for the pod shuffle metrics, although no check needs it [true]")
+      ->group(group);
+  command
+      .add_flag("--notify-blocking", options.notify_blocking,
+                "A state's notifications must be sent before its checks are looked at")
+      ->group(group);
+  command.add_option("--slack-api", options.slack_api, "Where slackThread posts to [https://slack.com/api]")
+      ->group(group);
+  refuse(command, "--enable-esx-maintenance", "the ESX integration is not available in this version");
+  refuse(command, "--enable-kubernikus-maintenance", "the Kubernikus integration is not available in this version");
+}
+
+void add_maintenance_flags(CLI::App& command, RunOptions& options) {
+  const std::string group = "NodeMaintenance objects";
+  WebhookOptions& webhook = options.webhook;
+  command
+      .add_option("--lease-namespace", options.lease_namespace,
+                  "Namespace of the leases of nodes in maintenance, shared with other operators")
+      ->envname("LEASE_NAMESPACE")
+      ->capture_default_str()
+      ->group(group);
+  command
+      .add_flag("--node-conditions", options.node_conditions,
+                "Show maintenance in conditions of the Node: MaintenancePlanned, DrainInProgress, Drained, "
+                "MaintenanceInProgress")
+      ->group(group);
+  command
+      .add_option("--webhook-bind-address", webhook.address,
+                  "Where to serve the validating webhook over TLS, such as :9443; empty or 0: nowhere")
+      ->capture_default_str()
+      ->group(group);
+  command
+      .add_option("--webhook-cert-dir", webhook.cert_dir,
+                  "Directory with tls.crt and tls.key, read again when they change")
+      ->group(group);
+  command
+      .add_flag("--webhook-self-signed", webhook.self_signed,
+                "Make the webhook's certificates, and put the CA into the webhook configuration")
+      ->group(group);
+  command.add_option("--webhook-service", webhook.service, "Self-signed: the Service the API server calls")
+      ->capture_default_str()
+      ->group(group);
+  command
+      .add_option("--webhook-configuration", webhook.configuration,
+                  "Self-signed: the ValidatingWebhookConfiguration that gets the CA")
+      ->capture_default_str()
+      ->group(group);
+  command.add_option("--webhook-secret", webhook.secret, "Self-signed: the Secret that all replicas share")
+      ->capture_default_str()
+      ->group(group);
+  command
+      .add_flag("--webhook-protect-control-plane", webhook.protect_control_plane,
+                "Refuse a maintenance that would leave too few control-plane nodes, also outside OpenShift")
+      ->group(group);
+  refuse(command, "--enable-http2", "careen's servers speak HTTP/1.1");
+}
+
+void add_log_flags(CLI::App& command, ZapFlags& zap) {
+  const std::string group = "Log";
+  command.add_flag("--zap-devel", zap.devel, "Development logging: console lines, debug level [true]")->group(group);
+  command.add_option("--zap-encoder", zap.encoder, "json or console")
+      ->check(CLI::IsMember({"json", "console"}))
+      ->group(group);
+  command.add_option("--zap-log-level", zap.level, "debug, info, error, panic or a number above 0")->group(group);
+  command.add_option("--zap-time-encoding", zap.time, "epoch, millis, nanos, iso8601, rfc3339 or rfc3339nano")
+      ->capture_default_str()
+      ->group(group);
+  refuse(command, "--zap-stacktrace-level", "careen prints no stack traces");
+  refuse(command, "--pprof-addr", "profiling of Go programs does not apply; use perf on the process");
+}
+
+bool has_flag(const std::vector<std::string>& arguments, std::string_view flag) {
+  return std::any_of(arguments.begin(), arguments.end(), [&](const std::string& argument) {
+    return argument.starts_with(flag) && (argument.size() == flag.size() || argument[flag.size()] == '=');
+  });
+}
+
+}  // namespace
+
+void add_run_flags(CLI::App& command, RunOptions& options, ZapFlags& zap) {
+  command.footer(
+      "Example:\n  careen run --kubeconfig ~/.kube/config --config maintenance.yaml --enable-leader-election\n"
+      "  careen run --controllers nodemaintenance --enable-leader-election");
+  add_controllers(command, options);
+  command.add_option("--kubeconfig", options.kubeconfig, "Kubeconfig file");
+  command.add_option("--kubecontext,--context", options.kubecontext, "Context of the kubeconfig to use");
+  command
+      .add_option("--metrics-addr,--metrics-bind-address", options.metrics_address,
+                  "Where to serve /metrics and /api/v1/info; empty or 0: nowhere")
+      ->capture_default_str();
+  command.add_flag("--metrics-secure", options.metrics_secure,
+                   "Serve the metrics over TLS, to those whom the API server lets get them");
+  command.add_option("--metrics-cert-dir", options.metrics_cert_dir,
+                     "Secured metrics: directory with tls.crt and tls.key [a certificate of careen's own]");
+  command
+      .add_option("--health-addr,--health-probe-bind-address", options.health_address,
+                  "Where to serve /healthz and /readyz; empty or 0: nowhere")
+      ->capture_default_str();
+  command.add_flag("--enable-leader-election,--leader-elect,!--no-enable-leader-election", options.leader_election,
+                   "Act only while holding the leader lock; needed for more than one replica");
+  command.add_option("--leader-election-namespace", options.leader_election_namespace,
+                     "Namespace of the locks and the ledger [the pod's, or the context's]");
+  add_duration(command, "--metrics-timeout", options.metrics_timeout,
+               "After the stop signal: longest wait for one more scrape, if metrics are being scraped");
+  command.add_flag("--dry-run", options.dry_run, "Decide and explain; write nothing, send nothing, lead nobody");
+  add_profile_flags(command, options);
+  add_maintenance_flags(command, options);
+  add_log_flags(command, zap);
+}
+
+std::string apply(const ZapFlags& zap, io::LogOptions& log) {
+  static const std::map<std::string, io::LogTime> kTimes = {
+      {"epoch", io::LogTime::epoch},     {"millis", io::LogTime::millis},   {"nanos", io::LogTime::nanos},
+      {"iso8601", io::LogTime::iso8601}, {"rfc3339", io::LogTime::rfc3339}, {"rfc3339nano", io::LogTime::rfc3339nano}};
+  log.encoder = zap.devel ? io::LogEncoder::console : io::LogEncoder::json;
+  log.level = zap.devel ? io::LogLevel::debug : io::LogLevel::info;
+  if (zap.encoder == "json") log.encoder = io::LogEncoder::json;
+  if (zap.encoder == "console") log.encoder = io::LogEncoder::console;
+  const auto time = kTimes.find(zap.time);
+  if (time == kTimes.end()) return "--zap-time-encoding: unknown encoding \"" + zap.time + "\"";
+  log.time = time->second;
+  if (zap.level.empty()) return {};
+  const bool number = zap.level.find_first_not_of("0123456789") == std::string::npos && zap.level != "0";
+  if (zap.level == "debug" || number) {
+    log.level = io::LogLevel::debug;
+  } else if (zap.level == "info") {
+    log.level = io::LogLevel::info;
+  } else if (zap.level == "error" || zap.level == "panic") {
+    log.level = io::LogLevel::error;
+  } else {
+    return "--zap-log-level: \"" + zap.level + "\" is none of debug, info, error, panic or a number above 0";
+  }
+  return {};
+}
+
+std::vector<std::string> as_manager(std::vector<std::string> arguments) {
+  arguments.insert(arguments.begin() + 1, "run");
+  const auto given = [&](const auto&... flags) { return (has_flag(arguments, flags) || ...); };
+  if (given("--controllers", "--config")) return arguments;
+  // node-maintenance-operator's; the other program has none of them.
+  if (!given("--leader-elect", "--health-probe-bind-address", "--metrics-bind-address", "--enable-http2")) {
+    return arguments;
+  }
+  arguments.push_back("--controllers=nodemaintenance");
+  arguments.push_back("--metrics-secure");
+  if (!given("--metrics-bind-address")) arguments.push_back("--metrics-bind-address=:8443");
+  if (!given("--webhook-bind-address")) arguments.push_back("--webhook-bind-address=:9443");
+  if (!given("--zap-time-encoding")) arguments.push_back("--zap-time-encoding=rfc3339nano");
+  return arguments;
+}
+
+}  // namespace careen::app
