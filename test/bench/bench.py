@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Measures careen on a real control plane and prints a table.
 
-    make bench                          all of it, about fifteen minutes
-    test/bench/bench.py --only round    one part: round (with idle), full, pods, size, decide, model
+    make bench                          all of it, about twenty minutes
+    test/bench/bench.py --only round    one part: round (with idle), full, drain, pods, size, decide, model
 
 The clusters and processes it starts end with it, however it ends.
 """
@@ -27,6 +27,7 @@ from api import side_by_side  # noqa: E402
 from audit import Audit, accepted, resource_of  # noqa: E402
 from careen import Careen, poll  # noqa: E402
 from cluster import Cluster, Stopped, stop_on_signals  # noqa: E402
+from drains import Drains  # noqa: E402
 from full_round import FullRound  # noqa: E402
 from node_watch import DATA, PROFILE, STATE, NodeWatch, annotations, labels  # noqa: E402
 from report import Report, document, machine  # noqa: E402
@@ -319,6 +320,9 @@ class Bench:
     def full_round(self):
         FullRound(self, say).run()
 
+    def drain(self):
+        Drains(self, say).run()
+
     def model(self):
         say("\n== campaigns on the model cluster, in virtual time")
         for nodes in (1_000, 100_000):
@@ -336,7 +340,7 @@ class Bench:
 
 def parse():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", action="append", choices=["round", "full", "pods", "size", "decide", "model"], help="a part; may be repeated")
+    parser.add_argument("--only", action="append", choices=["round", "full", "drain", "pods", "size", "decide", "model"], help="a part; may be repeated")
     parser.add_argument("--nodes", type=int, default=1000)
     parser.add_argument("--pods-per-node", type=int, default=30)
     parser.add_argument("--rounds", type=int, default=2, help="how often to measure the round (default: 2)")
@@ -344,6 +348,7 @@ def parse():
     parser.add_argument("--careen", default=os.path.join(ROOT, "build", "careen"))
     programs = os.path.join(ROOT, "build", "release", "test", "bench")
     parser.add_argument("--load-loop", default=os.path.join(programs, "load_loop"))
+    parser.add_argument("--drain-loop", default=os.path.join(programs, "drain_loop"))
     parser.add_argument("--pod-memory", default=os.path.join(programs, "pod_memory"))
     parser.add_argument("--decide-rate", default=os.path.join(programs, "decide_rate"))
     parser.add_argument("--model-campaign", default=os.path.join(programs, "model_campaign"))
@@ -351,10 +356,10 @@ def parse():
     parser.add_argument("--update-docs", action="store_true", help="rewrite docs/performance.md")
     parser.add_argument("--strict", action="store_true", help="exit with 1 when a goal is missed")
     options = parser.parse_args()
-    for name in ("careen", "load_loop", "pod_memory", "decide_rate", "model_campaign"):
+    for name in ("careen", "load_loop", "drain_loop", "pod_memory", "decide_rate", "model_campaign"):
         setattr(options, name, os.path.abspath(getattr(options, name)))
     needed = {"size": ["careen"], "decide": ["decide_rate"], "model": ["model_campaign"], "pods": ["careen"],
-              "round": ["careen", "load_loop"], "full": ["careen", "load_loop"]}
+              "round": ["careen", "load_loop"], "full": ["careen", "load_loop"], "drain": ["careen", "drain_loop"]}
     for program in sorted({getattr(options, name) for part in options.only or needed for name in needed[part]}
                           | {options.careen}):
         if not os.access(program, os.X_OK):
@@ -372,7 +377,7 @@ def main():
     try:
         say("machine: " + ", ".join(f"{key} {value}" for key, value in facts.items()))
         parts = {"size": bench.size, "decide": bench.decide, "model": bench.model, "round": bench.round_and_idle,
-                 "full": bench.full_round, "pods": bench.pods}
+                 "full": bench.full_round, "drain": bench.drain, "pods": bench.pods}
         for part, run in parts.items():
             if part in (options.only or parts):
                 run()

@@ -1,0 +1,254 @@
+"""Drains on a real control plane: careen, ten kubectl drain side by side, and a plain loop, in one run."""
+
+import collections
+import json
+import os
+import subprocess
+import threading
+import time
+
+from api import close_watch, side_by_side
+from audit import Audit, accepted, resource_of
+from careen import poll
+
+DEPLOYMENTS = 30
+REPLICAS = 100
+NODES = 100
+AT_ONCE = 10
+NAMESPACE = "drains"
+PATIENCE = 600
+
+
+class Pods:
+    """Follows the pods of the namespace: where they are, and whether they are ready."""
+
+    def __init__(self, api):
+        self._api = api
+        self._changed = threading.Condition()
+        self._stopped = False
+        self.pods = {}
+        items, version = api.list(f"/api/v1/namespaces/{NAMESPACE}/pods")
+        for pod in items:
+            self._take(pod)
+        self._connection, response = api.open_watch(f"/api/v1/namespaces/{NAMESPACE}/pods", 3600,
+                                                    resourceVersion=version, timeoutSeconds="3600")
+        threading.Thread(target=self._follow, args=(response,), daemon=True).start()
+
+    def _take(self, pod):
+        ready = any(one["type"] == "Ready" and one["status"] == "True"
+                    for one in pod.get("status", {}).get("conditions", []))
+        self.pods[pod["metadata"]["uid"]] = (pod["spec"].get("nodeName"),
+                                             ready and "deletionTimestamp" not in pod["metadata"])
+
+    def _follow(self, response):
+        try:
+            for line in response:
+                event = json.loads(line)
+                with self._changed:
+                    if event["type"] == "DELETED":
+                        self.pods.pop(event["object"]["metadata"]["uid"], None)
+                    elif event["type"] in ("ADDED", "MODIFIED"):
+                        self._take(event["object"])
+                    self._changed.notify_all()
+        except (OSError, ValueError, AttributeError):
+            if not self._stopped:
+                raise
+
+    def on(self, nodes):
+        return sum(node in nodes for node, _ in self.pods.values())
+
+    def wait(self, condition, what):
+        """Seconds on the clock when it came true."""
+        with self._changed:
+            if not self._changed.wait_for(lambda: condition(self), PATIENCE):
+                raise AssertionError(f"after {PATIENCE} s still waiting for {what}")
+            return time.monotonic()
+
+    def stop(self):
+        self._stopped = True
+        close_watch(self._connection)
+
+
+class Drains:
+    def __init__(self, bench, say):
+        self.bench, self.say = bench, say
+        self.report = bench.report
+        self._next_node = 0
+
+    def run(self):
+        options = self.bench.options
+        nodes, options.nodes = options.nodes, NODES
+        self.bench.bring_up("drains", "--audit", "--termination-time", "0")
+        options.nodes = nodes
+        self.api, self.cluster = self.bench.api, self.bench.cluster
+        self.audit = Audit(self.cluster.audit_log)
+        self._make_workloads()
+        self.pods = Pods(self.api)
+        try:
+            self._wait_at_rest()
+            self.say(f"== {AT_ONCE} of {NODES} nodes, budgets of 10 %, pods vanish at once")
+            self._compare("at_once", "10 nodes of 30 pods, budgets of 10 %")
+            self._set_budgets("2%")
+            self.say("== the same with budgets of 2 %")
+            self._compare("tight", "the same, budgets of 2 %")
+            self._set_budgets("10%")
+            self._set_termination("10")
+            self.say("== the same with 10 s to end, budgets of 10 %")
+            self._compare("slow", "the same, budgets of 10 %, 10 s to end")
+            self._set_termination("0")
+            self._all_at_once()
+        finally:
+            self.pods.stop()
+        self.bench.take_down()
+
+    # --- the cluster ---------------------------------------------------------
+
+    def _make_workloads(self):
+        self.say(f"== {DEPLOYMENTS} Deployments of {REPLICAS} replicas")
+        self.api.create("/api/v1/namespaces", {"metadata": {"name": NAMESPACE}})
+
+        def make(number):
+            name = f"app-{number:02}"
+            self.api.create(f"/apis/apps/v1/namespaces/{NAMESPACE}/deployments", {
+                "metadata": {"name": name}, "spec": {
+                    "replicas": REPLICAS, "selector": {"matchLabels": {"app": name}},
+                    # All pods of a Deployment at once would be a rolling update of a thousand seconds.
+                    "strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": "100%", "maxUnavailable": "100%"}},
+                    "template": {"metadata": {"labels": {"app": name}}, "spec": {
+                        "terminationGracePeriodSeconds": 30,
+                        "containers": [{"name": "c", "image": "example.com/app:1"}]}}}})
+            self.api.create(f"/apis/policy/v1/namespaces/{NAMESPACE}/poddisruptionbudgets", {
+                "metadata": {"name": name},
+                "spec": {"maxUnavailable": "10%", "selector": {"matchLabels": {"app": name}}}})
+
+        side_by_side(make, range(DEPLOYMENTS))
+
+    def _set_budgets(self, share):
+        path = f"/apis/policy/v1/namespaces/{NAMESPACE}/poddisruptionbudgets"
+        side_by_side(lambda n: self.api.patch(f"{path}/app-{n:02}", {"spec": {"maxUnavailable": share}}), range(DEPLOYMENTS))
+        self._wait_at_rest()
+
+    def _set_termination(self, seconds):
+        """On the pods as they are, and on those to come."""
+        items, _ = self.api.list(f"/api/v1/namespaces/{NAMESPACE}/pods")
+        change = {"metadata": {"annotations": {"testcluster/termination-time": seconds}}}
+        side_by_side(lambda pod: self.api.patch(
+            f"/api/v1/namespaces/{NAMESPACE}/pods/{pod['metadata']['name']}", change), items)
+        self._wait_at_rest()
+
+    def _wait_at_rest(self):
+        """All pods are ready and all budgets know it."""
+        wanted = DEPLOYMENTS * REPLICAS
+        self.pods.wait(lambda pods: len(pods.pods) == wanted and all(ready for _, ready in pods.pods.values()),
+                       f"{wanted} pods to be ready")
+
+        def settled():
+            items, _ = self.api.list(f"/apis/policy/v1/namespaces/{NAMESPACE}/poddisruptionbudgets")
+            return all(one["status"].get("currentHealthy") == REPLICAS
+                       and one["status"].get("observedGeneration") == one["metadata"].get("generation")
+                       and not one["status"].get("disruptedPods") for one in items)
+        poll(settled, PATIENCE, "the budgets to count all pods", 0.5)
+
+    def _nodes(self, count):
+        """The next ones, so that each program gets nodes as full as the others'."""
+        names = [f"node-{(self._next_node + i) % NODES}" for i in range(count)]
+        self._next_node += count
+        return names
+
+    # --- one measurement -----------------------------------------------------
+
+    def _measure(self, what, commands, nodes, user_agent):
+        """Starts the commands together; seconds until the nodes are empty, and what it took."""
+        evicted = self.pods.on(set(nodes))
+        self.audit.mark()
+        begun = time.monotonic()
+        log = open(os.path.join(self.bench.folder, "drain.log"), "ab")
+        running = [subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log) for command in commands]
+        empty = self.pods.wait(lambda pods: pods.on(set(nodes)) == 0, f"{what} to empty {len(nodes)} nodes") - begun
+        cpu = memory = 0
+        for process in running:
+            _, status, usage = os.wait4(process.pid, 0)
+            process.returncode = os.waitstatus_to_exitcode(status)
+            if process.returncode:
+                raise AssertionError(f"{' '.join(process.args[:3])} … ended with {process.returncode}")
+            cpu += usage.ru_utime + usage.ru_stime
+            memory = max(memory, usage.ru_maxrss)
+        ended = time.monotonic() - begun
+        log.close()
+        requests = collections.Counter()
+        refused = 0
+        for entry in self.audit.entries(user_agent):
+            requests[f"{entry['verb']} {resource_of(entry)}"] += 1
+            refused += resource_of(entry) == "pods/eviction" and not accepted(entry)
+        side_by_side(lambda name: self.api.patch(f"/api/v1/nodes/{name}", {"spec": {"unschedulable": None}}), nodes)
+        self._wait_at_rest()
+        result = {"seconds": empty, "ended": ended, "pods": evicted, "requests": sum(requests.values()),
+                  "evictions": requests["create pods/eviction"], "refused": refused, "cpu": cpu, "memory": memory * 1024,
+                  "by_verb": dict(requests.most_common())}
+        shown = ", ".join(f"{count} {verb}" for verb, count in requests.most_common(6))
+        self.say(f"  {what}: {evicted} pods gone after {empty:.1f} s (ended after {ended:.1f} s), "
+                 f"{result['requests']} requests ({shown}), {refused} evictions refused, {cpu:.2f} s CPU")
+        return result
+
+    def _careen(self, nodes):
+        return [[self.bench.options.careen, "drain", *nodes, "--kubeconfig", self.cluster.kubeconfig,
+                 "--ignore-daemonsets", "--delete-emptydir-data", "--force"]]
+
+    def _kubectl(self, nodes):
+        return [[self.cluster.kubectl_path, "--kubeconfig", self.cluster.kubeconfig, "drain", node,
+                 "--ignore-daemonsets", "--delete-emptydir-data", "--force"] for node in nodes]
+
+    def _loop(self, nodes):
+        return [[self.bench.options.drain_loop, self.cluster.kubeconfig, *nodes]]
+
+    def _compare(self, key, what):
+        measured = {}
+        for name, commands, agent in (("loop", self._loop, "careen"), ("careen", self._careen, "careen"),
+                                      ("kubectl", self._kubectl, "kubectl")):
+            nodes = self._nodes(AT_ONCE)
+            measured[name] = self._measure(name, commands(nodes), nodes, agent)
+        ours, theirs, loop = measured["careen"], measured["kubectl"], measured["loop"]
+        self.report.add(f"drain_{key}_seconds", f"{what}: time to empty, against {AT_ONCE} kubectl drain",
+                        ours["seconds"] / theirs["seconds"],
+                        f"{ours['seconds']:.1f} s, kubectl {theirs['seconds']:.1f} s", "at most kubectl's", 1.0)
+        if key != "slow":
+            self.report.add(f"drain_{key}_loop", "the same, against the plain loop", ours["seconds"] / loop["seconds"],
+                            f"{ours['seconds'] / loop['seconds']:.2f} times its {loop['seconds']:.1f} s",
+                            "at most 1.25 times", 1.25)
+        share = ours["requests"] / theirs["requests"]
+        self.report.add(f"drain_{key}_requests", "the same: requests", share,
+                        f"{ours['requests']} ({ours['evictions']} evictions of {ours['pods']} pods, {ours['refused']} refused), "
+                        f"kubectl {theirs['requests']} ({theirs['evictions']} evictions of {theirs['pods']} pods, "
+                        f"{theirs['refused']} refused)", "at most a third", 1 / 3)
+        self.report.add(f"drain_{key}_cpu", "the same: CPU", ours["cpu"],
+                        f"{ours['cpu']:.2f} s, kubectl {theirs['cpu']:.2f} s")
+        self.report.values[f"drain_{key}_seconds"]["details"] = measured
+
+    def _all_at_once(self):
+        """Every node: the pods have nowhere to go, so half of them are drained onto the other half's room."""
+        nodes = self._nodes(NODES)
+        self.say(f"== all {NODES} nodes at once, no budget in the way")
+        path = f"/apis/policy/v1/namespaces/{NAMESPACE}/poddisruptionbudgets"
+        side_by_side(lambda n: self.api.delete(f"{path}/app-{n:02}"), range(DEPLOYMENTS))
+        before = len(self.pods.pods)
+        result = self._measure_all(nodes)
+        self.report.add("drain_all_seconds", f"{NODES} nodes of {before // NODES} pods at once: time to empty",
+                        result["seconds"], f"{result['seconds']:.1f} s, {result['evictions']} evictions, "
+                        f"{result['requests']} requests, {result['cpu']:.2f} s CPU, {result['memory'] / 1e6:.0f} MB")
+
+    def _measure_all(self, nodes):
+        # The new pods stay unscheduled: they are none of the nodes' pods.
+        evicted = self.pods.on(set(nodes))
+        self.audit.mark()
+        begun = time.monotonic()
+        with open(os.path.join(self.bench.folder, "drain.log"), "ab") as log:
+            process = subprocess.Popen(self._careen(nodes)[0], stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+            empty = self.pods.wait(lambda pods: pods.on(set(nodes)) == 0, "all nodes to be empty") - begun
+            _, status, usage = os.wait4(process.pid, 0)
+            process.returncode = os.waitstatus_to_exitcode(status)
+        if process.returncode:
+            raise AssertionError(f"careen drain ended with {process.returncode}")
+        requests = collections.Counter(f"{e['verb']} {resource_of(e)}" for e in self.audit.entries("careen"))
+        self.say(f"  careen: {evicted} pods gone after {empty:.1f} s")
+        return {"seconds": empty, "requests": sum(requests.values()), "evictions": requests["create pods/eviction"],
+                "cpu": usage.ru_utime + usage.ru_stime, "memory": usage.ru_maxrss * 1024}
