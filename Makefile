@@ -5,7 +5,7 @@ JOBS ?= $(shell nproc)
 SECONDS_EACH ?= 60
 SEEDS ?= 1000
 
-.PHONY: help deps build dev test bench explore asan fuzz format tidy testcluster clean
+.PHONY: help deps build image chart manifests dev test bench explore asan fuzz format tidy testcluster clean
 
 help: ## show this
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -18,6 +18,16 @@ build: deps ## the release binary at build/careen
 	@tools/step "build (release)" cmake --build --preset release -j $(JOBS) --target careen
 	@cp build/release/careen build/careen && strip build/careen
 	@echo "build/careen: $$(du -h build/careen | cut -f1)"
+
+image: build ## an OCI image of the release binary at build/careen-image, without a container engine
+	@tools/image build/careen
+
+chart: deps ## check the Helm chart and pack it into build/
+	@tools/helm/helm lint --strict --quiet deploy/helm/careen
+	@tools/helm/helm package deploy/helm/careen --destination build
+
+manifests: deps ## render the chart into deploy/manifests and deploy/rbac.yaml
+	@tools/manifests
 
 dev: deps
 	@tools/step "configure (dev)" cmake --preset dev

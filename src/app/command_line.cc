@@ -5,6 +5,7 @@
 #include <cstdio>
 
 #include "app/commands.h"
+#include "app/node_commands.h"
 #include "app/run_flags.h"
 
 namespace careen::app {
@@ -26,7 +27,8 @@ std::vector<std::string> two_dashes(std::vector<std::string> arguments) {
 }  // namespace
 
 int run_command_line(const std::vector<std::string>& given) {
-  std::vector<std::string> arguments = two_dashes(given);
+  const bool like_kubectl = given.size() > 1 && NodeCommands::has(given[1]);
+  std::vector<std::string> arguments = like_kubectl ? NodeCommands::kubectl_syntax(given) : two_dashes(given);
   // Installed as /manager, careen starts like the program it replaces.
   const std::string called = arguments[0].substr(arguments[0].find_last_of('/') + 1);
   if (called == "manager") arguments = as_manager(std::move(arguments));
@@ -69,10 +71,17 @@ int run_command_line(const std::vector<std::string>& given) {
   ModelOptions model;
   CLI::App* model_command = app.add_subcommand("model", "Serve a model cluster, for trying things out");
   model_command->footer(
-      "Example:\n  careen model --nodes 60 --kubeconfig model.kubeconfig &\n"
-      "  kubectl --kubeconfig model.kubeconfig get nodes");
+      "Example:\n  careen model --nodes 60 --workloads 20 --kubeconfig model.kubeconfig &\n"
+      "  kubectl --kubeconfig model.kubeconfig get pods -o wide\n"
+      "  kubectl --kubeconfig model.kubeconfig drain node-0 --ignore-daemonsets");
   model_command->add_option("--nodes", model.nodes, "How many nodes it has, in three zones")
       ->check(CLI::Range(0, 1'000'000))
+      ->capture_default_str();
+  model_command
+      ->add_option("--workloads", model.workloads,
+                   "How many Deployments it starts with, every third with a PodDisruptionBudget; with any there are a "
+                   "StatefulSet and a DaemonSet, too")
+      ->check(CLI::Range(0, 100'000))
       ->capture_default_str();
   model_command
       ->add_option("--listen", model.listen, "Where to serve; port 0 takes a free one. Nobody is asked who they are")
@@ -80,6 +89,10 @@ int run_command_line(const std::vector<std::string>& given) {
   model_command->add_option("--kubeconfig", model.kubeconfig, "Kubeconfig file to write");
   model_command->add_option("--seed", model.seed, "Of the UIDs and names that the server makes up")
       ->capture_default_str();
+  model_command->add_flag("!--no-controllers", model.controllers,
+                          "Only the API server: nothing schedules, replaces or counts pods");
+
+  NodeCommands node_commands(app);
 
   CLI::App* version_command = app.add_subcommand("version", "Print version, commit, compiler and libraries");
   version_command->footer("Example:\n  careen version -o json");
@@ -92,6 +105,7 @@ int run_command_line(const std::vector<std::string>& given) {
     const int code = app.exit(e);
     return code == 0 ? 0 : kUsage;
   }
+  if (const auto code = node_commands.run()) return *code;
   if (*version_command) return print_version(output == "json");
   validation.json = output == "json";
   if (*validate_command) return validate(validation);

@@ -19,6 +19,7 @@ struct WebhookOptions {
   std::string service = "careen-webhook";
   std::string configuration = "careen";
   std::string secret = "careen-webhook-tls";
+  std::vector<std::string> hosts;  // under which the API server reaches us besides
   bool protect_control_plane = false;
 };
 
@@ -57,6 +58,8 @@ struct ModelOptions {
   std::string listen = "127.0.0.1:0";
   std::string kubeconfig;  // written when set
   uint64_t seed = 1;       // of UIDs and generated names
+  bool controllers = true;
+  int workloads = 0;  // Deployments to start with, and what comes with them
 };
 
 // Controls the cluster until stopped by a signal.

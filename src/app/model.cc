@@ -9,6 +9,7 @@
 #include "io/real_loop.h"
 #include "sim/cluster.h"
 #include "sim/http_face.h"
+#include "sim/sample_workloads.h"
 
 namespace careen::app {
 
@@ -51,8 +52,10 @@ bool write_kubeconfig(const std::string& path, const std::string& server) {
 
 int serve_model_cluster(const ModelOptions& options) {
   io::RealLoop loop;
-  sim::Cluster cluster(loop, options.seed);
+  sim::Cluster cluster(loop, options.seed,
+                       options.controllers ? sim::ControlPlane::whole : sim::ControlPlane::api_server_alone);
   add_nodes(cluster, options.nodes);
+  sim::add_sample_workloads(cluster.api, options.workloads);
   // As on a server that has been running for long: the history of its start is gone.
   cluster.api.compact();
   const auto server = sim::serve_model(loop, cluster.network, options.listen);

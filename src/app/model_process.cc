@@ -26,9 +26,13 @@ ModelProcess::ModelProcess(io::VirtualTime& time, sim::Cluster& cluster, std::st
       ReplicaOptions{.config = kConfig,
                      .host = name_,
                      .ns = "kube-system",
+                     .profiles = options.profiles,
+                     .maintenances = options.maintenances,
                      .leader_election = options.leader_election,
                      .cache_pods = options.cache_pods,
-                     .controller = options.controller});
+                     .controller = options.controller,
+                     .maintenance = options.maintenance,
+                     .own_pod = options.own_pod});
   scope_.spawn(main());
 }
 

@@ -18,7 +18,11 @@ struct ModelProcessOptions {
   io::Duration skew{};
   bool leader_election = true;
   bool cache_pods = false;
+  bool profiles = true;
+  bool maintenances = false;
   profiles::ControllerOptions controller = {};
+  nodemaintenance::ControllerOptions maintenance = {};
+  std::string own_pod = {};
   std::map<std::string, std::string> environment = {};
   io::Log log = {};
 };

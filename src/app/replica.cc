@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "profiles/hypervisors.h"
+#include "nodemaintenance/names.h"
 #include "profiles/names.h"
 
 namespace careen::app {
@@ -17,12 +17,15 @@ constexpr io::Duration kFinishWrites = io::seconds{15};
 constexpr io::Duration kFlushEvents = io::seconds{3};
 
 Task<void> wait_for(io::Gate& gate) { co_await gate.wait(); }
+Task<void> race_both(io::Loop& loop, Task<void> first, Task<void> second) {
+  co_await io::race(loop, std::move(first), std::move(second));
+}
 Task<bool> completed(Task<void> task) {
   co_await std::move(task);
   co_return true;
 }
 
-kube::ReflectorOptions reflector_options(const kube::Resource& resource) {
+kube::ReflectorOptions all_of(const kube::Resource& resource) {
   kube::ReflectorOptions options;
   options.resource = resource;
   return options;
@@ -37,24 +40,35 @@ Replica::Replica(ReplicaParts p, ReplicaOptions options)
       problems_(p.log.named("problems")),
       identity_(fmt::format("{}_{}", options_.host, p.random.uuid())),
       client_(loop_, p.transport, metrics_, p.random),
+      maintenance_client_(loop_, p.transport, metrics_, p.random),
       open_client_(loop_, p.transport, metrics_, p.random),
       lease_client_(loop_, p.lease_transport, metrics_, p.random),
       pods_(atoms_, profiles::prefers_operational()),
       node_sink_(kube::make_sink(nodes_, decoder_)),
       pod_sink_(kube::make_sink(pods_)),
-      node_reflector_(loop_, open_client_, metrics_, problems_, p.random, *node_sink_,
-                      reflector_options(kube::resources::nodes), p.log.named("nodes")),
-      pod_reflector_(loop_, open_client_, metrics_, problems_, p.random, *pod_sink_,
-                     reflector_options(kube::resources::pods), p.log.named("pods")),
+      node_reflector_(loop_, open_client_, metrics_, problems_, p.random, *node_sink_, all_of(kube::resources::nodes),
+                      p.log.named("nodes")),
+      pod_reflector_(loop_, open_client_, metrics_, problems_, p.random, *pod_sink_, all_of(kube::resources::pods),
+                     p.log.named("pods")),
       election_(loop_, lease_client_, p.random, problems_, p.log.named("election"),
-                {.ns = options_.ns, .name = kLock, .identity = identity_}),
+                {.ns = options_.ns, .name = lock(), .identity = identity_}),
+      maintenance_election_(further_lock(p)),
       ledger_(loop_, client_, problems_, p.log.named("ledger"), metrics_, ledger_options()),
       events_(loop_, open_client_, metrics_, problems_, options_.host),
       slack_threads_(loop_),
       outside_{loop_, p.http, p.mail, client_, slack_threads_},
+      engine_({loop_, client_, pods_, budgets_,
+               [this](std::string_view ns, std::string_view name) { return daemon_set(ns, name); }, &events_, metrics_,
+               problems_, p.log.named("drain")},
+              {.dry_run = options_.controller.dry_run,
+               .own_namespace = options_.own_pod.empty() ? "" : options_.ns,
+               .own_pod = options_.own_pod}),
       controller_({loop_, client_, atoms_, decoder_, nodes_, pods_, leases_, hypervisors_, ledger_, outside_, events_,
-                   metrics_, problems_, p.random, p.log.named("controllers.maintenance")},
+                   metrics_, problems_, p.random, p.log.named("controllers.maintenance"), &engine_},
                   options_.controller),
+      maintenance_({loop_, maintenance_client_, atoms_, decoder_, maintenances_, nodes_, pods_, leases_, engine_,
+                    events_, metrics_, problems_, p.random, p.log.named("controllers.NodeMaintenance")},
+                   options_.maintenance),
       shuffles_(shuffle_parts()),
       config_(
           loop_, p.files, options_.config, std::move(p.environment), metrics_, problems_, p.log.named("config"),
@@ -69,13 +83,42 @@ Replica::Replica(ReplicaParts p, ReplicaOptions options)
   controller_.on_maintenance = [this](const kube::Node& node, const std::string& profile) {
     shuffles_.entered_maintenance(node.name, profile);
   };
-  election_.report_to(metrics_);
-  election_.on_event([this](std::string message) { record_election(std::move(message)); });
+  // Whoever takes over makes our pod anew elsewhere: the sooner we let go, the shorter nobody leads.
+  engine_.on_own_eviction = [this] { stop(); };
+  for (kube::Election* election : {&election_, maintenance_election_.get()}) {
+    if (!election) continue;
+    const std::string name = election == &election_ ? lock() : std::string(nodemaintenance::kLock);
+    election->report_to(metrics_);
+    election->on_event(
+        [this, election, name](std::string message) { record_election(*election, name, std::move(message)); });
+  }
   if (options_.controller.dry_run) {
     client_.set_write_guard([] { return std::nullopt; });
+    maintenance_client_.set_write_guard([] { return std::nullopt; });
   } else if (options_.leader_election) {
     client_.set_write_guard([this] { return election_.write_window(); });
+    maintenance_client_.set_write_guard([this] { return maintenance_window(); });
   }
+}
+
+std::string Replica::lock() const { return options_.profiles ? kLock : std::string(nodemaintenance::kLock); }
+
+std::unique_ptr<kube::Election> Replica::further_lock(ReplicaParts& p) {
+  if (!options_.profiles || !options_.maintenances) return nullptr;
+  return std::make_unique<kube::Election>(
+      loop_, lease_client_, p.random, problems_, p.log.named("election"),
+      kube::ElectionOptions{.ns = options_.ns,
+                            .name = std::string(nodemaintenance::kLock),
+                            .identity = identity_,
+                            .problem = "leader election for NodeMaintenance objects"});
+}
+
+std::optional<io::Duration> Replica::maintenance_window() const {
+  const auto first = election_.write_window();
+  if (!maintenance_election_ || !first) return first;
+  const auto further = maintenance_election_->write_window();
+  if (!further) return further;
+  return std::min(*first, *further);
 }
 
 std::optional<budget::LedgerOptions> Replica::ledger_options() const {
@@ -84,103 +127,23 @@ std::optional<budget::LedgerOptions> Replica::ledger_options() const {
 }
 
 // As client-go records it, on the Lease.
-void Replica::record_election(std::string message) {
+void Replica::record_election(const kube::Election& election, std::string name, std::string message) {
   kube::EventRecord event;
   event.api = kube::EventRecord::Api::core_v1;
-  event.regarding = {"coordination.k8s.io/v1", "Lease", options_.ns, kLock, election_.uid(), ""};
+  event.regarding = {"coordination.k8s.io/v1", "Lease", options_.ns, std::move(name), election.uid(), ""};
   event.reason = "LeaderElection";
   event.note = std::move(message);
   event.controller = identity_;
   events_.record(std::move(event));
 }
 
-profiles::ShuffleParts Replica::shuffle_parts() {
-  const auto all_known = [this] {
-    return workload_watches_.size() == kube::kWorkloadKinds.size() &&
-           std::all_of(workload_watches_.begin(), workload_watches_.end(),
-                       [](const WorkloadWatch& watch) { return watch.reflector->synced(); });
-  };
-  const auto processed = [this](const kube::Node& node) {
-    const kube::Atom* label = node.label(profiles::kProfileLabel);
-    auto names = profiles::profiles_of(label ? std::optional(label->view()) : std::nullopt);
-    const profiles::Config* config = controller_.config();
-    std::erase_if(names, [&](const std::string& name) { return !config || !config->find_profile(name); });
-    return names;
-  };
-  return {loop_, metrics_, problems_, nodes_, pods_, workloads_, all_known, processed};
-}
-
-std::unique_ptr<kube::Reflector> Replica::make_reflector(kube::Sink& sink, kube::ReflectorOptions options) {
-  const std::string name = options.name.empty() ? options.resource.plural : options.name;
-  return std::make_unique<kube::Reflector>(loop_, open_client_, metrics_, problems_, random_, sink, std::move(options),
-                                           root_log_.named(name));
-}
-
-// Starts to watch what the configuration needs; what no longer is needed goes on until the process ends.
-void Replica::take_config(std::shared_ptr<const profiles::Config> config) {
-  const profiles::Needs& needs = config->needs;
-  for (const std::string& ns : needs.lease_namespaces) watch_leases(ns);
-  if (needs.hypervisors) watch_hypervisors();
-  if (needs.pods) watch_pods();
-  if (decoder_.want(kube::NodeSections(needs.node_sections))) node_reflector_.request_relist();
-  controller_.set_config(std::move(config));
-  shuffles_.profiles_changed();
-  if (on_config) on_config();
-}
-
-void Replica::watch_leases(const std::string& ns) {
-  auto& watch = lease_watches_[ns];
-  if (watch) return;
-  watch = std::make_unique<LeaseWatch>();
-  watch->sink = kube::make_sink(watch->store, atoms_);
-  watch->store.subscribe([this](const kube::Lease* before, const kube::Lease* after) {
-    if (after) {
-      leases_.put(*after);
-    } else {
-      leases_.remove(before->key(), before->version);
-    }
-  });
-  kube::ReflectorOptions options = reflector_options(kube::resources::leases);
-  options.ns = ns;
-  options.name = "leases of " + ns;
-  watch->reflector = make_reflector(*watch->sink, std::move(options));
-  scope_.spawn(watch->reflector->run());
-  scope_.spawn(tell_when_known(*watch->reflector, [this, ns] { controller_.leases_known(ns); }));
-}
-
-void Replica::watch_hypervisors() {
-  if (hypervisor_reflector_) return;
-  hypervisor_sink_ = kube::make_sink(hypervisors_, [](kube::RawObject& raw) { return kube::decode_object(raw); });
-  hypervisor_reflector_ = make_reflector(*hypervisor_sink_, reflector_options(profiles::kHypervisorResource));
-  scope_.spawn(hypervisor_reflector_->run());
-  scope_.spawn(tell_when_known(*hypervisor_reflector_, [this] { controller_.hypervisors_known(); }));
-}
-
-void Replica::watch_pods() {
-  if (std::exchange(pods_watched_, true)) return;
-  scope_.spawn(pod_reflector_.run());
-  scope_.spawn(tell_when_known(pod_reflector_, [this] { controller_.pods_known(); }));
-}
-
-// For the shuffle metrics only, so nothing waits for them.
-void Replica::watch_workloads() {
-  for (const kube::WorkloadKind kind : kube::kWorkloadKinds) {
-    WorkloadWatch watch;
-    watch.sink = kube::make_sink(workloads_, kind, atoms_);
-    watch.reflector = make_reflector(*watch.sink, reflector_options(kube::resource_of(kind)));
-    scope_.spawn(watch.reflector->run());
-    workload_watches_.push_back(std::move(watch));
-  }
-}
-
-Task<void> Replica::tell_when_known(kube::Reflector& reflector, std::function<void()> tell) {
-  co_await reflector.synced_gate().wait();
-  tell();
-}
-
 Task<void> Replica::announce_synced() {
   co_await node_reflector_.synced_gate().wait();
   log_.info("nodes are known", "count", nodes_.size());
+  if (maintenance_reflector_) {
+    co_await maintenance_reflector_->synced_gate().wait();
+    log_.info("node maintenances are known", "count", maintenances_.size());
+  }
   if (on_synced) on_synced();
 }
 
@@ -188,22 +151,42 @@ Task<void> Replica::announce_synced() {
 Task<void> Replica::lead() {
   if (options_.leader_election) {
     co_await election_.leading_gate().wait();
-    log_.info("this replica leads", "lock", fmt::format("{}/{}", options_.ns, kLock), "identity", identity_);
+    log_.info("this replica leads", "lock", fmt::format("{}/{}", options_.ns, lock()), "identity", identity_);
     // First the ledger, then the nodes: what a predecessor admitted is either in one or in the other.
-    co_await ledger_.take_over();
+    if (options_.profiles) co_await ledger_.take_over();
     co_await node_reflector_.refresh();
-    leading_.spawn(ledger_.run());
+    if (options_.profiles) leading_.spawn(ledger_.run());
   } else if (options_.controller.dry_run) {
     log_.info("dry run: nothing is written and nothing is sent");
     co_await node_reflector_.synced_gate().wait();
   } else {
-    log_.warn(
-        "leader election is off: limits hold within this process; a second one would not know of its admissions, "
-        "nor would this one after a crash in the middle of a write");
+    if (options_.profiles) {
+      log_.warn(
+          "leader election is off: limits hold within this process; a second one would not know of its admissions, "
+          "nor would this one after a crash in the middle of a write");
+    }
     co_await node_reflector_.synced_gate().wait();
   }
+  leading_.spawn(engine_.run());
+  if (options_.maintenances) leading_.spawn(lead_maintenances());
+  if (!options_.profiles) co_return;
   if (options_.cache_pods) shuffles_.begin();
   co_await controller_.run();
+}
+
+Task<void> Replica::lead_maintenances() {
+  if (maintenance_election_ && options_.leader_election) {
+    co_await maintenance_election_->leading_gate().wait();
+    log_.info("this replica leads", "lock", fmt::format("{}/{}", options_.ns, nodemaintenance::kLock));
+  }
+  co_await maintenance_reflector_->refresh();
+  co_await maintenance_.run();
+}
+
+// Only while the first is held: then no two replicas hold one each and wait for the other for ever.
+Task<void> Replica::hold_further_lock() {
+  co_await election_.leading_gate().wait();
+  co_await maintenance_election_->run();
 }
 
 // Returns when this process must not go on.
@@ -212,18 +195,24 @@ Task<void> Replica::until_lost() {
     co_await ledger_.fenced_gate().wait();
     co_return;
   }
-  co_await io::race(loop_, election_.run(), wait_for(ledger_.fenced_gate()));
+  Task<void> lost = race_both(loop_, election_.run(), wait_for(ledger_.fenced_gate()));
+  if (!maintenance_election_) {
+    co_await std::move(lost);
+    co_return;
+  }
+  co_await io::race(loop_, std::move(lost), hold_further_lock());
 }
 
 Task<int> Replica::main() {
   scope_.spawn(node_reflector_.run());
-  if (options_.cache_pods) {
+  if (options_.profiles && options_.cache_pods) {
     watch_pods();
-    watch_workloads();
+    for (const kube::WorkloadKind kind : kube::kWorkloadKinds) watch_workload(kind);
   }
+  if (options_.maintenances) watch_maintenances();
   scope_.spawn(events_.run());
   scope_.spawn(announce_synced());
-  config_.start();
+  if (options_.profiles) config_.start();
   leading_.spawn(lead());
   const int ended = co_await io::race(loop_, wait_for(stop_), until_lost());
   if (ended == 1) {
@@ -236,10 +225,19 @@ Task<int> Replica::main() {
 }
 
 Task<void> Replica::wind_down() {
-  co_await io::with_timeout(loop_, kFinishWrites, completed(controller_.stop()));
+  co_await io::with_timeout(loop_, kFinishWrites, completed(stop_controllers()));
   leading_.cancel();
-  if (options_.leader_election) co_await election_.release();
+  if (options_.leader_election) {
+    if (maintenance_election_) co_await maintenance_election_->release();
+    co_await election_.release();
+  }
   co_await events_.flush(kFlushEvents);
+}
+
+Task<void> Replica::stop_controllers() {
+  if (options_.maintenances) co_await maintenance_.stop();
+  co_await engine_.stop();
+  co_await controller_.stop();
 }
 
 }  // namespace careen::app

@@ -9,16 +9,19 @@
 
 #include "app/config_source.h"
 #include "budget/ledger.h"
+#include "drain/engine.h"
 #include "io/files.h"
 #include "io/http.h"
 #include "io/mail.h"
 #include "io/random.h"
+#include "kube/disruption_budget.h"
 #include "kube/election.h"
 #include "kube/events.h"
 #include "kube/node_decoder.h"
 #include "kube/pod_store.h"
 #include "kube/reflector.h"
 #include "kube/workload.h"
+#include "nodemaintenance/controller.h"
 #include "notify/slack_threads.h"
 #include "profiles/controller.h"
 #include "profiles/shuffles.h"
@@ -40,17 +43,21 @@ struct ReplicaParts {
 struct ReplicaOptions {
   std::string config;  // path
   std::string host;    // in the identity and in events
-  std::string ns;      // of the lock and the ledger
+  std::string ns;      // of the locks and the ledger
+  bool profiles = true;
+  bool maintenances = false;  // NodeMaintenance objects
   bool leader_election = false;
   bool cache_pods = true;
   bool strict_config = false;
   std::string slack_api = {};  // empty: Slack itself
   profiles::ControllerOptions controller = {};
+  nodemaintenance::ControllerOptions maintenance = {};
+  std::string own_pod = {};  // its name, in `ns`, when careen runs in one
 };
 
 class Replica {
  public:
-  // The lock of the original, so that the two never lead at once.
+  // The lock of the original, so that the two never lead at once. NodeMaintenance objects have one of their own.
   static constexpr const char* kLock = "maintenance-controller-leader-election.cloud.sap";
 
   Replica(ReplicaParts parts, ReplicaOptions options);
@@ -72,6 +79,12 @@ class Replica {
   const budget::Ledger& ledger() const { return ledger_; }
   const kube::Store<kube::Node>& nodes() const { return nodes_; }
   const profiles::Controller& controller() const { return controller_; }
+  const nodemaintenance::Controller& maintenances() const { return maintenance_; }
+  const drain::Engine& drains() const { return engine_; }
+  // What is watched of NodeMaintenance objects; null when they are not.
+  const kube::Store<kube::Object>* known_maintenances() const {
+    return options_.maintenances ? &maintenances_ : nullptr;
+  }
   kube::Client& reader() { return open_client_; }
   io::Wall now() const { return loop_.wall_now(); }
 
@@ -84,6 +97,7 @@ class Replica {
     std::unique_ptr<kube::Reflector> reflector;
   };
   struct WorkloadWatch {
+    kube::WorkloadKind kind{};
     std::unique_ptr<kube::Sink> sink;
     std::unique_ptr<kube::Reflector> reflector;
   };
@@ -95,13 +109,24 @@ class Replica {
   void watch_leases(const std::string& ns);
   void watch_hypervisors();
   void watch_pods();
-  void watch_workloads();
+  void watch_workload(kube::WorkloadKind kind);
+  void watch_budgets();
+  void watch_maintenances();
+  bool knows(kube::WorkloadKind kind) const;
+  drain::DaemonSetState daemon_set(std::string_view ns, std::string_view name) const;
+  io::Task<void> tell_of_budgets();
   io::Task<void> tell_when_known(kube::Reflector& reflector, std::function<void()> tell);
-  void record_election(std::string message);
+  std::string lock() const;
+  std::unique_ptr<kube::Election> further_lock(ReplicaParts& parts);
+  void record_election(const kube::Election& election, std::string lock, std::string message);
+  std::optional<io::Duration> maintenance_window() const;
   io::Task<void> lead();
+  io::Task<void> lead_maintenances();
+  io::Task<void> hold_further_lock();
   io::Task<void> announce_synced();
   io::Task<void> until_lost();
   io::Task<void> wind_down();
+  io::Task<void> stop_controllers();
 
   io::Loop& loop_;
   ReplicaOptions options_;
@@ -109,8 +134,9 @@ class Replica {
   io::Problems problems_;
   io::Metrics metrics_;
   std::string identity_;
-  kube::Client client_;       // writes only while we lead
-  kube::Client open_client_;  // reads, and events, which harm nobody when late
+  kube::Client client_;              // writes only while we lead
+  kube::Client maintenance_client_;  // the same, and only under the lock of NodeMaintenance objects
+  kube::Client open_client_;         // reads, and events, which harm nobody when late
   kube::Client lease_client_;
   kube::AtomPool atoms_;
   kube::NodeDecoder decoder_{atoms_};
@@ -119,16 +145,21 @@ class Replica {
   kube::Store<kube::Lease> leases_;
   kube::Store<kube::Object> hypervisors_;
   kube::Workloads workloads_;
+  kube::Store<kube::DisruptionBudget> budgets_;
+  kube::Store<kube::Object> maintenances_;
   std::unique_ptr<kube::Sink> node_sink_;
   std::unique_ptr<kube::Sink> pod_sink_;
   kube::Reflector node_reflector_;
   kube::Reflector pod_reflector_;
   kube::Election election_;
+  std::unique_ptr<kube::Election> maintenance_election_;  // when the first lock is that of the profiles
   budget::Ledger ledger_;
   kube::EventRecorder events_;
   notify::SlackThreads slack_threads_;
   notify::Outside outside_;
+  drain::Engine engine_;
   profiles::Controller controller_;
+  nodemaintenance::Controller maintenance_;
   profiles::Shuffles shuffles_;
   ConfigSource config_;
   io::Random& random_;
@@ -138,6 +169,10 @@ class Replica {
   std::unique_ptr<kube::Sink> hypervisor_sink_;
   std::unique_ptr<kube::Reflector> hypervisor_reflector_;
   std::vector<WorkloadWatch> workload_watches_;
+  std::unique_ptr<kube::Sink> budget_sink_;
+  std::unique_ptr<kube::Reflector> budget_reflector_;
+  std::unique_ptr<kube::Sink> maintenance_sink_;
+  std::unique_ptr<kube::Reflector> maintenance_reflector_;
   io::Gate stop_;
   io::Scope scope_;
   io::Scope leading_;

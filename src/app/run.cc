@@ -9,6 +9,7 @@
 #include "app/environment.h"
 #include "app/info_source.h"
 #include "app/replica.h"
+#include "app/webhook_server.h"
 #include "io/files.h"
 #include "io/http.h"
 #include "io/mail.h"
@@ -18,6 +19,7 @@
 #include "kube/http_transport.h"
 #include "web/probes.h"
 #include "web/server.h"
+#include "web/token_auth.h"
 
 namespace careen::app {
 
@@ -43,6 +45,13 @@ std::string host_name() {
   return name;
 }
 
+std::string temporary_folder() { return read_environment("TMPDIR").value_or("/tmp"); }
+
+std::vector<std::string> awaited(const RunOptions& options) {
+  if (!options.profiles) return {"caches"};
+  return {"config", "caches"};
+}
+
 // A careen process on a real cluster: a replica, its way to the API server, and the ports it serves.
 class Process {
  public:
@@ -54,11 +63,17 @@ class Process {
             .config = options.config,
             .host = host_name(),
             .ns = options.leader_election_namespace.empty() ? cluster.ns : options.leader_election_namespace,
+            .profiles = options.profiles,
+            .maintenances = options.maintenances,
             .leader_election = options.leader_election && !options.dry_run,
             .cache_pods = options.cache_pods,
             .strict_config = options.strict_config,
             .slack_api = options.slack_api,
-            .controller = {.notify_blocking = options.notify_blocking, .dry_run = options.dry_run}},
+            .controller = {.notify_blocking = options.notify_blocking, .dry_run = options.dry_run},
+            .maintenance = {.lease_namespace = options.lease_namespace,
+                            .node_conditions = options.node_conditions,
+                            .dry_run = options.dry_run},
+            .own_pod = read_environment("POD_NAME").value_or("")},
         authenticator_(kube::make_authenticator(loop, files, std::move(cluster), log.named("credentials"))),
         transport_(kube::make_http_transport(loop, authenticator_)),
         lease_transport_(kube::make_http_transport(loop, authenticator_)),
@@ -68,8 +83,14 @@ class Process {
         replica_({loop, files, random_, *transport_, *lease_transport_, *http_, *mail_, read_environment, log},
                  replica_options_),
         info_(loop, replica_.reader(), *leader_http_, info_source(replica_), replica_options_.ns),
-        probes_(replica_.problems(), {"config", "caches"}),
-        scraped_(loop) {
+        probes_(replica_.problems(), awaited(options)),
+        webhook_({loop, files, replica_, random_, replica_options_.ns, temporary_folder(), log.named("webhook")},
+                 options.webhook),
+        token_auth_(replica_.reader(), {}, log.named("metrics")),
+        metrics_security_(security(options, loop, files, log)),
+        scraped_(loop),
+        scope_(loop) {
+    probes_.add_ready_check("webhook", [this] { return webhook_.unready(); });
     replica_.on_config = [this] { probes_.set_ready("config"); };
     replica_.on_synced = [this] {
       // The pages of the first list are garbage by now: give their memory back.
@@ -91,6 +112,7 @@ class Process {
     scraped_.open();
   }
   Task<void> await_last_scrape();
+  web::MetricsSecurity security(const RunOptions& options, io::RealLoop& loop, io::Files& files, const io::Log& log);
 
   const RunOptions& options_;
   io::RealLoop& loop_;
@@ -106,18 +128,32 @@ class Process {
   Replica replica_;
   web::InfoApi info_;
   web::Probes probes_;
+  WebhookServer webhook_;
+  web::TokenAuth token_auth_;
+  web::MetricsSecurity metrics_security_;
   std::unique_ptr<io::HttpServer> probe_server_;
   std::unique_ptr<io::HttpServer> metrics_server_;
   io::Gate scraped_;
   int scrapes_ = 0;
   io::Steady last_scrape_{};
+  io::Scope scope_;
 };
+
+// As the original secures its metrics.
+web::MetricsSecurity Process::security(const RunOptions& options, io::RealLoop& loop, io::Files& files,
+                                       const io::Log& log) {
+  if (!options.metrics_secure) return {};
+  const std::string usual = temporary_folder() + "/" + web::kMetricsFolder;
+  const std::string& folder = options.metrics_cert_dir.empty() ? usual : options.metrics_cert_dir;
+  return {web::metrics_tls(loop, files, folder), &token_auth_, log.named("metrics")};
+}
 
 bool Process::serve() {
   io::add_process_metrics(replica_.metrics());
   web::show_problems(replica_.metrics(), replica_.problems());
   auto probes = web::serve_probes(loop_, options_.health_address, probes_);
-  auto metrics = web::serve_metrics(loop_, options_.metrics_address, replica_.metrics(), [this] { scraped(); }, &info_);
+  auto metrics = web::serve_metrics(
+      loop_, options_.metrics_address, replica_.metrics(), [this] { scraped(); }, &info_, metrics_security_);
   for (const auto* served : {&probes, &metrics}) {
     if (*served) continue;
     log_.error(served->error().message);
@@ -125,10 +161,15 @@ bool Process::serve() {
   }
   probe_server_ = std::move(*probes);
   metrics_server_ = std::move(*metrics);
+  if (const auto opened = webhook_.open(); !opened) {
+    log_.error(opened.error().message);
+    return false;
+  }
   return true;
 }
 
 Task<int> Process::main() {
+  scope_.spawn(webhook_.run());
   const int code = co_await replica_.main();
   if (code == 0) co_await await_last_scrape();
   co_return code;

@@ -113,6 +113,10 @@ void add_maintenance_flags(CLI::App& command, RunOptions& options) {
       ->capture_default_str()
       ->group(group);
   command
+      .add_option("--webhook-host", webhook.hosts,
+                  "Self-signed: a name or address by which the API server reaches careen without the Service")
+      ->group(group);
+  command
       .add_flag("--webhook-protect-control-plane", webhook.protect_control_plane,
                 "Refuse a maintenance that would leave too few control-plane nodes, also outside OpenShift")
       ->group(group);

@@ -73,6 +73,8 @@ class Engine {
   void pods_known();
   void budgets_known();
   void budgets_unavailable(std::string why);
+  // What is known of DaemonSets has changed: their pods are judged again.
+  void daemon_sets_known();
 
   // Sends until cancelled or stopped; stop() resumes when what is under way has ended.
   io::Task<void> run();

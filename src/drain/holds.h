@@ -24,8 +24,8 @@ struct BareTaint {
 
 struct Items {
   bool cordon = false;
-  std::vector<BareTaint> taints;  // put before all others, in this order, without value and time
-  std::map<std::string, std::string> labels;
+  std::vector<BareTaint> taints = {};  // put before all others, in this order, without value and time
+  std::map<std::string, std::string> labels = {};
   friend bool operator==(const Items&, const Items&) = default;
 };
 

@@ -12,13 +12,13 @@ namespace careen::drain {
 
 struct Options {
   // kubectl drain's.
-  bool force = false;                 // also pods that nobody makes anew, and those of DaemonSets that are gone
-  bool ignore_daemon_sets = false;    // leave pods of DaemonSets alone instead of refusing the drain
-  bool delete_emptydir_data = false;  // also pods with local storage
-  bool disable_eviction = false;      // DELETE, which no disruption budget holds back
-  int64_t grace_seconds = -1;         // negative: the pod's own
-  io::Duration skip_wait_for_delete{};  // what has been terminating for longer is not waited for; 0: all are
-  io::Duration timeout{};               // after it the drain has failed; 0: never
+  bool force = false;                       // also pods that nobody makes anew, and those of DaemonSets that are gone
+  bool ignore_daemon_sets = false;          // leave pods of DaemonSets alone instead of refusing the drain
+  bool delete_emptydir_data = false;        // also pods with local storage
+  bool disable_eviction = false;            // DELETE, which no disruption budget holds back
+  int64_t grace_seconds = -1;               // negative: the pod's own
+  io::Duration skip_wait_for_delete{};      // what has been terminating for longer is not waited for; 0: all are
+  io::Duration timeout{};                   // after it the drain has failed; 0: never
   std::optional<kube::LabelSelector> only;  // no other pods are touched or waited for
 
   // Beyond kubectl.

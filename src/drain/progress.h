@@ -40,9 +40,9 @@ struct Progress {
   Phase phase = Phase::draining;
   io::Wall begun{};
   std::optional<io::Wall> drained_at;
-  int total_pods = 0;              // all that were bound to the node when it began
-  int pods_to_evict = 0;           // those of them that had to go; grows with newcomers
-  std::vector<PodProgress> pods;   // pending, ordered by namespace and name
+  int total_pods = 0;               // all that were bound to the node when it began
+  int pods_to_evict = 0;            // those of them that had to go; grows with newcomers
+  std::vector<PodProgress> pods;    // pending, ordered by namespace and name
   std::vector<std::string> errors;  // refusals of the filters; of a time-out, what kubectl would say
   std::string warnings;
 

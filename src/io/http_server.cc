@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 #include <netdb.h>
-#include <openssl/err.h>
-#include <openssl/ssl.h>
 
 #include <algorithm>
 #include <boost/asio/ip/tcp.hpp>
@@ -18,8 +16,8 @@
 #include <optional>
 #include <sstream>
 
-#include "io/files.h"
 #include "io/real_loop.h"
+#include "io/server_tls.h"
 #include "io/sync.h"
 
 namespace careen::io {
@@ -80,9 +78,9 @@ struct Core {
   RealLoop& loop;
   ServerOptions options;
   ServerHandler handler;
-  std::shared_ptr<asio::ssl::context> tls;  // null: plain
-  std::list<Connection*> connections;       // the one that waits longest first
-  std::function<void()> on_room;            // a connection has left, or could
+  std::unique_ptr<ServerTls> tls;      // null: plain
+  std::list<Connection*> connections;  // the one that waits longest first
+  std::function<void()> on_room;       // a connection has left, or could
   Scope handlers;
 };
 
@@ -549,40 +547,18 @@ void Listener::take(tcp::socket socket) {
   socket.set_option(tcp::no_delay(true), ignored);
   socket.set_option(tcp::socket::keep_alive(true), ignored);
   if (core_->tls) {
-    auto tls = core_->tls;
+    auto tls = core_->tls->current();
+    if (!tls) return;
     std::make_shared<StreamConnection<TlsStream>>(*core_, tls, std::move(socket), *tls)->start();
   } else {
     std::make_shared<StreamConnection<tcp::socket>>(*core_, nullptr, std::move(socket))->start();
   }
 }
 
-Result<std::shared_ptr<asio::ssl::context>> load_tls(Files& files, const ServerOptions& options) {
-  const auto cert = files.read(options.tls_cert_file);
-  if (!cert) return tl::make_unexpected(cert.error());
-  const auto key = files.read(options.tls_key_file);
-  if (!key) return tl::make_unexpected(key.error());
-  auto context = std::make_shared<asio::ssl::context>(asio::ssl::context::tls_server);
-  ::SSL_CTX_set_min_proto_version(context->native_handle(), TLS1_2_VERSION);
-  ErrorCode error;
-  context->use_certificate_chain(asio::buffer(*cert), error);
-  if (error) {
-    return fail(ErrorKind::file,
-                fmt::format("{} holds no usable certificate: {}", options.tls_cert_file, error.message()));
-  }
-  context->use_private_key(asio::buffer(*key), asio::ssl::context::pem, error);
-  if (error) {
-    return fail(ErrorKind::file, fmt::format("{} holds no key that fits the certificate in {}: {}",
-                                             options.tls_key_file, options.tls_cert_file, error.message()));
-  }
-  return context;
-}
-
 class BeastServer final : public HttpServer {
  public:
   BeastServer(RealLoop& loop, ServerOptions options, ServerHandler handler)
-      : core_(loop, std::move(options), std::move(handler)),
-        listener_(std::make_shared<Listener>(core_)),
-        files_(loop) {
+      : core_(loop, std::move(options), std::move(handler)), listener_(std::make_shared<Listener>(core_)) {
     core_.on_room = [this] { listener_->accept(); };
   }
 
@@ -594,16 +570,9 @@ class BeastServer final : public HttpServer {
 
   Result<void> start() {
     const ServerOptions& options = core_.options;
-    if (options.tls_cert_file.empty() != options.tls_key_file.empty()) {
-      return fail(ErrorKind::invalid, "a certificate and its key go together, but only one of the files is given");
-    }
-    if (!options.tls_cert_file.empty()) {
-      cert_watch_ = files_.watch(options.tls_cert_file, [this] { load_again(); });
-      key_watch_ = files_.watch(options.tls_key_file, [this] { load_again(); });
-      auto tls = load_tls(files_, options);
-      if (!tls) return tl::make_unexpected(std::move(tls.error()));
-      core_.tls = std::move(*tls);
-    }
+    auto tls = make_server_tls(core_.loop, options);
+    if (!tls) return tl::make_unexpected(std::move(tls.error()));
+    core_.tls = std::move(*tls);
     if (auto ok = listener_->listen(options.address); !ok) return ok;
     listener_->accept();
     return {};
@@ -612,22 +581,8 @@ class BeastServer final : public HttpServer {
   int port() const override { return listener_->port(); }
 
  private:
-  void load_again() {
-    auto tls = load_tls(files_, core_.options);
-    if (!tls) {
-      core_.options.log.error("the new certificate is not used; the last good one serves on", "error",
-                              tls.error().message);
-      return;
-    }
-    core_.tls = std::move(*tls);
-    core_.options.log.info("the certificate was read again", "file", core_.options.tls_cert_file);
-  }
-
   Core core_;
   std::shared_ptr<Listener> listener_;
-  RealFiles files_;
-  std::unique_ptr<Files::Watch> cert_watch_;
-  std::unique_ptr<Files::Watch> key_watch_;
 };
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 
+#include "io/certificates.h"
 #include "io/http.h"
 #include "io/log.h"
 
@@ -43,9 +44,13 @@ using ServerHandler = std::function<Task<ServerResponse>(ServerRequest)>;
 
 struct ServerOptions {
   std::string address;  // "host:port", ":port" or "[v6]:port"; port 0 takes a free one
-  // Both set: TLS. The files are read again when they change; while they do not fit, the last good ones serve on.
+  // Both set: TLS, of version 1.2 at least. The files are read again when they change; while they do not fit, the last
+  // good ones serve on.
   std::string tls_cert_file;
   std::string tls_key_file;
+  // Set instead: TLS with what it gives, asked at each new connection. Another pointer is another pair, taken if it
+  // fits. Null: there is none yet, and connections are closed until there is.
+  std::function<std::shared_ptr<const KeyPair>()> tls_pair;
   size_t max_body = 4 << 20;
   // For the next request to come in whole, and for an answer to be taken.
   Duration idle_timeout = seconds{60};

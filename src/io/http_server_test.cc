@@ -371,6 +371,10 @@ TEST_F(HttpServerTest, ServesIpv6) {
 
 class TlsTest : public HttpServerTest {
  protected:
+  Task<bool> pause_a_little() {
+    co_await sleep_for(loop_, milliseconds{50});
+    co_return true;
+  }
   void serve_tls(const Certificate& certificate) {
     install(certificate);
     ServerOptions options;
@@ -513,6 +517,72 @@ TEST_F(TlsTest, FilesThatDoNotFitAreAnErrorAtTheStart) {
   options.tls_key_file = folder_ / "absent";
   const auto missing = serve_http(loop_, options, describe);
   EXPECT_THAT(missing.error().message, HasSubstr("No such file"));
+}
+
+// As a kubelet renews a mounted Secret: a new folder, then one link is replaced.
+TEST_F(TlsTest, ReloadsWhenAMountedSecretIsSwapped) {
+  const auto mount = [&](const std::string& name, const Certificate& certificate) {
+    std::filesystem::create_directory(folder_ / name);
+    write_file(folder_ / (name + "/tls.key"), certificate.key_pem);
+    write_file(folder_ / (name + "/tls.crt"), certificate.cert_pem);
+    std::filesystem::create_directory_symlink(name, folder_ / "..data_tmp");
+    std::filesystem::rename(folder_ / "..data_tmp", folder_ / "..data");
+  };
+  mount("..1", authority_.issue("server", "IP:127.0.0.1"));
+  std::filesystem::create_symlink("..data/tls.crt", folder_ / "tls.crt");
+  std::filesystem::create_symlink("..data/tls.key", folder_ / "tls.key");
+  ServerOptions options;
+  options.tls_cert_file = folder_ / "tls.crt";
+  options.tls_key_file = folder_ / "tls.key";
+  serve_hello(options);
+  ASSERT_TRUE(get_with(trusting(authority_)));
+  const TestAuthority other("another authority");
+  mount("..2", other.issue("server", "IP:127.0.0.1"));
+  for (int attempt = 0; attempt < 200 && !get_with(trusting(other)); ++attempt) {
+    run_task(loop_, pause_a_little());
+  }
+  EXPECT_TRUE(get_with(trusting(other)));
+}
+
+TEST_F(TlsTest, TakesTheCertificateFromAFunction) {
+  std::shared_ptr<const KeyPair> pair;
+  auto errors = std::make_shared<Errors>();
+  ServerOptions options;
+  options.tls_pair = [&] { return pair; };
+  options.log = Log(errors, "web");
+  serve_hello(options);
+  EXPECT_FALSE(get_with(trusting(authority_))) << "there is none yet";
+  const auto give = [&](const Certificate& c) {
+    pair = std::make_shared<const KeyPair>(KeyPair{c.cert_pem, c.key_pem});
+  };
+  give(authority_.issue("server", "IP:127.0.0.1"));
+  EXPECT_TRUE(get_with(trusting(authority_)));
+  const TestAuthority other("another authority");
+  give(other.issue("server", "IP:127.0.0.1"));
+  EXPECT_TRUE(get_with(trusting(other)));
+  EXPECT_FALSE(get_with(trusting(authority_)));
+  pair = std::make_shared<const KeyPair>(KeyPair{"broken", pair->key});
+  EXPECT_TRUE(get_with(trusting(other))) << "the last good one serves on";
+  EXPECT_TRUE(get_with(trusting(other)));
+  ASSERT_EQ(errors->seen.size(), 1u);
+  EXPECT_THAT(errors->seen[0], HasSubstr("no usable certificate"));
+}
+
+TEST_F(TlsTest, CertificatesMadeHereAreTrusted) {
+  const Wall now = loop_.wall_now();
+  const auto authority = make_authority("careen", {now - hours{1}, now + hours{1}});
+  const auto pair = issue_certificate(*authority, {"localhost", "127.0.0.1"}, {now - hours{1}, now + hours{1}});
+  const auto ended = issue_certificate(*authority, {"127.0.0.1"}, {now - hours{2}, now - hours{1}});
+  std::shared_ptr<const KeyPair> served = std::make_shared<const KeyPair>(*pair);
+  ServerOptions options;
+  options.tls_pair = [&] { return served; };
+  serve_hello(options);
+  TlsOptions tls;
+  tls.ca_pem = authority->certificate;
+  const auto answer = get_with(tls);
+  EXPECT_TRUE(answer) << answer.error().message;
+  served = std::make_shared<const KeyPair>(*ended);
+  EXPECT_EQ(get_with(tls).error().kind, ErrorKind::tls);
 }
 
 TEST_F(TlsTest, WritesABodyPieceByPiece) {

@@ -21,6 +21,7 @@ class Observations;
 
 namespace careen::profiles {
 
+class Drains;
 class Fleet;
 class Hypervisors;
 
@@ -31,7 +32,8 @@ struct Facts {
   const StaggerLeases& leases;
   const Hypervisors& hypervisors;
   const observe::Observations& observations;
-  Topics& topics;  // gives numbers to facts; the only thing a check may add to
+  Topics& topics;                  // gives numbers to facts; the only thing a check may add to
+  const Drains* drains = nullptr;  // null: nothing can be drained
 };
 
 struct CheckContext {

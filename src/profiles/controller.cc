@@ -13,6 +13,18 @@ namespace careen::profiles {
 using io::Task;
 
 namespace {
+// Drains as the engine has them; none in a rehearsal.
+class EngineDrains final : public Drains {
+ public:
+  explicit EngineDrains(const drain::Engine* engine) : engine_(engine) {}
+  const drain::Progress* progress(const std::string& node, const std::string& owner) const override {
+    return engine_ ? engine_->progress({node, owner}) : nullptr;
+  }
+
+ private:
+  const drain::Engine* engine_;
+};
+
 constexpr io::Duration kSettleRetry = io::seconds{1};
 constexpr io::Duration kSweepPatience = io::milliseconds{10};
 constexpr std::string_view kWriteProblem = "write nodes";
@@ -44,7 +56,9 @@ Controller::Controller(ControllerParts parts, ControllerOptions options)
                     [this](const observe::Source& source) { observation_changed(source); }),
       lease_facts_(p_.leases, topics_),
       hypervisor_facts_(p_.hypervisors),
-      facts_{occupancy_, fleet_, lease_facts_, hypervisor_facts_, observations_, topics_},
+      drains_(p_.engine || options.dry_run ? std::make_unique<EngineDrains>(options.dry_run ? nullptr : p_.engine)
+                                           : nullptr),
+      facts_{occupancy_, fleet_, lease_facts_, hypervisor_facts_, observations_, topics_, drains_.get()},
       taker_(p_.client, p_.leases, p_.atoms, p_.log),
       queue_(p_.loop),
       slots_(p_.loop, options.writes_in_flight),
@@ -65,6 +79,7 @@ Controller::Controller(ControllerParts parts, ControllerOptions options)
   p_.hypervisors.subscribe([this](const kube::Object* before, const kube::Object* after) {
     queue_.wake(after ? after->name : before->name);
   });
+  if (p_.engine) p_.engine->subscribe([this](const drain::Key& changed) { drain_changed(changed); });
 }
 
 Controller::~Controller() = default;
@@ -277,6 +292,7 @@ void Controller::decide_one(const std::string& key) {
   // From here to the end of the function nothing waits: what the decision takes is reserved before the next one.
   reserve(key, decision);
   schedule(key, decision);
+  follow_drains(key, decision);
   report_failures(key, decision);
   meters_->reconciles(decision.failing() ? "error" : "success").add();
   meters_->reconcile_time.observe(io::to_seconds(p_.loop.now() - begun));
@@ -299,6 +315,10 @@ void Controller::decide_one(const std::string& key) {
 // What the decision takes counts as taken for all that follow, and what an earlier one took and this one does not is
 // given back.
 void Controller::reserve(const std::string& key, const Decision& decision) {
+  if (decision.keeps) {
+    keep(key, decision);
+    return;
+  }
   // Nothing was decided yet about what has begun.
   if (!decision.admission && (decision.needs_document || decision.pending) && begun_.contains(key)) return;
   withdraw(key, decision.leases);
@@ -327,6 +347,7 @@ void Controller::rehearse(const std::string& key, const Decision& decision) {
   for (const Moved& moved : decision.moved) {
     would += fmt::format("move profile {} from {} to {}; ", moved.profile, name_of(moved.from), name_of(moved.to));
   }
+  if (decision.begins || !decision.drains.empty()) would += "drain it; ";
   for (const OutboxMessage& message : decision.posted) would += fmt::format("send {}; ", message.instance);
   if (decision.due) would += fmt::format("send {}; ", decision.due->instance);
   if (would.empty() && decision.patch) would = "write its data; ";
@@ -464,7 +485,7 @@ Task<bool> Controller::carry_out(std::string key, Decision decision, std::shared
       succeeded(key, decision);
       co_return true;
     }
-    release(key, decision.uid);
+    give_up(key, decision);
     if (answer) {
       queue_.wake_after_failure(key);
     } else {
@@ -490,7 +511,7 @@ Task<bool> Controller::carry_out(std::string key, Decision decision, std::shared
     }
   }
   meters_->writes("refused").add();
-  release(key, decision.uid);
+  give_up(key, decision);
   failed(key, error);
   co_return false;
 }
@@ -525,7 +546,7 @@ void Controller::succeeded(const std::string& key, const Decision& decision) {
   unwritable_.clear();
   queue_.succeeded(key);
   // Any other write leaves what has begun as it is.
-  if (decision.admission) {
+  if (decision.admission && !decision.begins) {
     spend(key);
     release(key, decision.uid);
   }
@@ -558,6 +579,11 @@ void Controller::failed(const std::string& key, const kube::ApiError& error) {
   queue_.wake_after_failure(key);
 }
 
+// It could not be carried out. What began earlier stays begun.
+void Controller::give_up(const std::string& key, const Decision& decision) {
+  if (!decision.keeps) release(key, decision.uid);
+}
+
 // The node will not get there by what was begun.
 void Controller::release(const std::string& key, const std::string& uid) {
   withdraw(key, {});
@@ -569,7 +595,7 @@ void Controller::release(const std::string& key, const std::string& uid) {
 bool Controller::overlooked(const std::string& node) const {
   if (held_.contains(node) || queue_.busy(node) || waits_for_settling(node)) return false;
   const Decision decision = decide(world(), node, p_.loop.wall_now(), Detail::verdicts);
-  return decision.patch || decision.due || decision.needs_document;
+  return decision.patch || decision.due || decision.needs_document || lacks_drain(node, decision);
 }
 
 Task<void> Controller::sweep() {

@@ -5,10 +5,12 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 
 #include "budget/ledger.h"
+#include "drain/engine.h"
 #include "io/metrics.h"
 #include "io/problems.h"
 #include "io/random.h"
@@ -25,6 +27,7 @@
 #include "profiles/budget_waiters.h"
 #include "profiles/config.h"
 #include "profiles/decide.h"
+#include "profiles/drains.h"
 #include "profiles/fleet.h"
 #include "profiles/hypervisors.h"
 #include "profiles/lease_taker.h"
@@ -50,6 +53,8 @@ struct ControllerParts {
   io::Problems& problems;
   io::Random& random;
   io::Log log;
+  // Null: a drain is refused when it is due. It must not tell of changes after the controller is gone.
+  drain::Engine* engine = nullptr;
 };
 
 struct ControllerOptions {
@@ -149,7 +154,17 @@ class Controller {
   void report_dropped(const kube::Node& node, const std::vector<OutboxMessage>& dropped);
   void succeeded(const std::string& key, const Decision& decision);
   void failed(const std::string& key, const kube::ApiError& error);
+  void give_up(const std::string& key, const Decision& decision);
   void release(const std::string& key, const std::string& uid);
+
+  // Drains: what the latest decision wants runs, and nothing else of profiles.
+  void follow_drains(const std::string& key, const Decision& decision);
+  void begin_drain(const std::string& key, const DrainWanted& wanted);
+  void drain_changed(const drain::Key& key);
+  bool lacks_drain(const std::string& key, const Decision& decision) const;
+  // What a transition has taken that goes on stays taken.
+  void keep(const std::string& key, const Decision& decision);
+
   // A write of this node may still be on its way. Finds that it has happened, or changes the node so that it must
   // fail. True when settled; false when nothing can be said, and the admission has to stay.
   io::Task<bool> settle(std::string node, std::string uid, std::optional<uint64_t> precondition);
@@ -172,6 +187,7 @@ class Controller {
   observe::Observations observations_;
   StaggerLeases lease_facts_;
   Hypervisors hypervisor_facts_;
+  std::unique_ptr<const Drains> drains_;  // null: nothing can be drained
   Facts facts_;
   Deliveries deliveries_;
   LeaseTaker taker_;
@@ -185,6 +201,12 @@ class Controller {
   bool stopping_ = false;
   bool running_ = false;
   std::map<std::string, std::vector<Begun>, std::less<>> begun_;  // by node
+  struct Draining {
+    drain::Options options;
+    std::optional<drain::Progress::Phase> phase;  // that decisions know of
+    bool overdue_told = false;
+  };
+  std::map<std::string, std::map<std::string, Draining>, std::less<>> draining_;  // by node and owner
   struct Parcel {
     std::string node, uid, message, instance;
     std::shared_ptr<const notify::Sender> sender;

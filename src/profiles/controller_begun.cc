@@ -6,6 +6,7 @@
 #include "kube/json.h"
 #include "profiles/controller_meters.h"
 #include "profiles/data.h"
+#include "profiles/drains.h"
 #include "profiles/names.h"
 
 namespace careen::profiles {
@@ -39,7 +40,7 @@ Task<bool> Controller::take_leases(std::string key, Decision& decision) {
       co_return false;
     }
     if (!outcome) {
-      release(key, decision.uid);
+      give_up(key, decision);
       failed(key, outcome.error());
       co_return false;
     }
@@ -109,10 +110,14 @@ Task<void> Controller::inherit(budget::Admission admission) {
   p_.ledger.settled(admission.uid);
   const kube::Node* node = p_.nodes.find(admission.node);
   const bool gone = !node || node->uid != admission.uid;
-  const bool begun = !gone && p_.ledger.has(admission.uid) && !admission.leases.empty() &&
-                     !has_moved_since(*node, admission.leases.front().acquired);
+  // The move would have ended the cordon that it begins with.
+  const bool drains = !gone && has_begun(*node);
+  const bool leased = !gone && !admission.leases.empty() && !has_moved_since(*node, admission.leases.front().acquired);
+  const bool begun = p_.ledger.has(admission.uid) && (drains || leased);
   for (const budget::HeldLease& lease : admission.leases) {
     if (begun) {
+      // However long it takes, nobody else gets the lease.
+      if (drains) lease_facts_.take(lease.key, admission.node);
       begun_with(admission.node, lease.key).acquired = {lease.acquired};
       lease_facts_.begin(lease.key, admission.node, lease.acquired);
     } else if (gone) {
@@ -144,7 +149,7 @@ Task<bool> Controller::write_hypervisor(std::string key, const Decision& decisio
     queue_.wake_after_failure(key);
     co_return false;
   }
-  release(key, decision.uid);
+  give_up(key, decision);
   fail_profiles(key, decision, "At least one trigger plugin failed",
                 fmt::format("hypervisor {} cannot be written: {}", key, answer.error().message));
   co_return false;

@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <memory>
+#include <set>
 
 #include "io/redact.h"
 #include "profiles/data.h"
+#include "profiles/drains.h"
 #include "profiles/names.h"
 
 namespace careen::profiles {
@@ -55,6 +57,7 @@ class Decider {
   Decision run() {
     attach();
     read_outbox();
+    read_holds();
     for (const std::string& name : named_) {
       if (world_.config.find_profile(name))
         in_maintenance_ |= data_.profiles[name].current.known() == State::in_maintenance;
@@ -67,6 +70,7 @@ class Decider {
         say(decision_.why, Verdict::note, "profile {} is not configured", name);
       }
     }
+    withdraw_begun();
     draft_.set_label(kStateLabel, name_of(overall()));
     if (!as_written_ || data_ != before_) {
       decision_.data = format_node_data(data_);
@@ -85,6 +89,7 @@ class Decider {
     decision.uid = decision_.uid;
     decision.version = decision_.version;
     decision.needs_document = true;
+    decision.keeps = !begun_.empty();
     decision.why = decision_.why;
     return decision;
   }
@@ -129,16 +134,23 @@ class Decider {
       return;
     }
     const StateChains& chains = profile.at(*current);
-    if (!enter(profile, data, chains, why) || !tell(profile, data, chains, why)) return;
+    if (!enter(profile, data, chains, why) || !tell(profile, data, chains, why)) {
+      leave_begun(profile);
+      return;
+    }
     data.previous = data.current;
 
     const auto [winner, results] = choose(profile, data, chains, why);
     if (!winner || winner->next == *current) return;
+    if (wants_place(*winner, results) && waits_for_other(profile, why)) return;
     const Changes before = changes();
-    if (!run_triggers(profile, data, winner->trigger, "At least one trigger plugin failed", why)) {
-      restore(before);
-      return;
-    }
+    std::optional<DrainWanted> drain;
+    const ChainEnd end = run_triggers(profile, data, winner->trigger, "At least one trigger plugin failed", drain, why);
+    if (end != ChainEnd::done) restore(before);
+    if (end == ChainEnd::stuck) leave_begun(profile);
+    if (end == ChainEnd::draining) begin(profile, winner->next, results, std::move(*drain), why);
+    if (end != ChainEnd::done) return;
+    if (drain) decision_.drains.push_back(std::move(*drain));
     take(results);
     move(profile, data, *current, winner->next, why);
   }
@@ -152,11 +164,14 @@ class Decider {
   bool enter(const Profile& profile, const ProfileData& data, const StateChains& chains, Why& why) {
     if (data.previous == data.current) return true;
     const Changes before = changes();
-    if (run_triggers(profile, data, chains.enter, fmt::format("Failed to enter state {}", data.current.text()), why)) {
-      return true;
-    }
-    restore(before);
-    return false;
+    std::optional<DrainWanted> drain;
+    const ChainEnd end = run_triggers(profile, data, chains.enter,
+                                      fmt::format("Failed to enter state {}", data.current.text()), drain, why, true);
+    if (end != ChainEnd::done) restore(before);
+    const std::string owner = holder_name(profile.name);
+    if (end == ChainEnd::draining) draft_.cordon(owner, now_, false);
+    if (drain && has_cordoned(draft_.base(), owner)) decision_.drains.push_back(std::move(*drain));
+    return end == ChainEnd::done;
   }
 
   // Puts the messages that are due into the outbox. False when the profile has to wait for one.
@@ -333,11 +348,15 @@ class Decider {
       choice = {&transition, std::move(results)};
     }
     if (!errors.empty()) {
+      keep_begun(profile);
       fail(profile, data, why, "At least one check plugin failed", errors);
       return {};
     }
     decision_.pending |= pending;
-    if (pending) return {};
+    if (pending) {
+      leave_begun(profile);
+      return {};
+    }
     return choice;
   }
 
@@ -370,11 +389,12 @@ class Decider {
     if (tell(profile, data, next, why)) data.previous = to;
   }
 
+  budget::Admission admission_of(const Profile& profile) const {
+    return {draft_.base().uid, draft_.base().name, holder_name(profile.name), now_, false, {}};
+  }
+
   void admit(const Profile& profile, State to) {
-    if (!decision_.admission) {
-      decision_.admission =
-          budget::Admission{draft_.base().uid, draft_.base().name, "profile/" + profile.name, now_, false, {}};
-    }
+    if (!decision_.admission) decision_.admission = admission_of(profile);
     decision_.admission->counts |= to == State::in_maintenance;
     decision_.admission->leases.clear();
     for (const LeaseGrab& grab : decision_.leases) {
@@ -502,22 +522,104 @@ class Decider {
     }
   }
 
-  // False when the profile cannot go on.
-  bool run_triggers(const Profile& profile, const ProfileData& data, const std::vector<int>& chain,
-                    std::string_view failure, Why& why) {
+  enum class ChainEnd {
+    done,
+    draining,  // the node has to be drained first
+    stuck,     // for another reason
+  };
+
+  // `drain` is what the chain's last drain wants, whether or not it is done.
+  ChainEnd run_triggers(const Profile& profile, const ProfileData& data, const std::vector<int>& chain,
+                        const std::string& failure, std::optional<DrainWanted>& drain, Why& why, bool entered = false) {
     for (const int index : chain) {
       const TriggerInstance& instance = world_.config.triggers[static_cast<size_t>(index)];
-      TriggerContext context{draft_, world_.facts.hypervisors, decision_.hypervisor};
-      const TriggerResult result = instance.trigger->apply(context);
+      TriggerContext context{draft_, world_.facts.hypervisors, decision_.hypervisor, profile.name, entered,
+                             now_,   world_.facts.drains};
+      TriggerResult result = instance.trigger->apply(context);
       if (!result.error.empty()) {
-        fail(profile, data, why, std::string(failure), fmt::format("{}: {}", instance.name, result.error));
-        return false;
+        fail(profile, data, why, failure, fmt::format("{}: {}", instance.name, result.error));
+        return ChainEnd::stuck;
       }
+      wake(result.changes_at);
+      if (result.drain) drain = DrainWanted{holder_name(profile.name), std::move(*result.drain), std::nullopt};
       if (!result.pending && !result.retry) continue;
-      say(why, Verdict::no, "trigger {} is not done yet", instance.name);
-      return false;
+      say(why, Verdict::no, "trigger {} is not done yet{}{}", instance.name, result.reason.empty() ? "" : ": ",
+          result.reason);
+      if (!result.drain) return ChainEnd::stuck;
+      if (!result.overdue.empty()) {
+        drain->overdue = Failure{profile.name, failure, fmt::format("{}: {}", instance.name, result.overdue),
+                                 std::string(data.current.text())};
+      }
+      return ChainEnd::draining;
     }
+    return ChainEnd::done;
+  }
+
+  void read_holds() {
+    if (!draft_.annotation(drain::kHoldsAnnotation)) return;
+    for (const auto& hold : draft_.holds().by_owner) {
+      if (is_begun(hold)) begun_.insert(hold.first);
+    }
+  }
+
+  static bool wants_place(const Transition& transition, const std::vector<Said>& results) {
+    return transition.next == State::in_maintenance ||
+           std::any_of(results.begin(), results.end(), [](const Said& said) { return said.result.lease.has_value(); });
+  }
+
+  // A node has one place: only one of its profiles is on its way by a transition that takes longer.
+  bool waits_for_other(const Profile& profile, Why& why) {
+    const std::string own = beginner_name(profile.name);
+    if (std::all_of(begun_.begin(), begun_.end(), [&](const std::string& owner) { return owner == own; })) return false;
+    say(why, Verdict::no, "another profile of this node has begun a transition");
     return true;
+  }
+
+  // The transition needs more than one write: it keeps its place while the node is drained.
+  void begin(const Profile& profile, State to, const std::vector<Said>& results, DrainWanted drain, Why& why) {
+    if (waits_for_other(profile, why)) return;
+    if (decision_.admission) {
+      say(why, Verdict::no, "another profile of this node moves first");
+      return;
+    }
+    const std::string owner = beginner_name(profile.name);
+    if (begun_.contains(owner)) {
+      decision_.keeps = true;
+      decision_.goes_on = admission_of(profile);
+      decision_.goes_on->counts = to == State::in_maintenance;
+    } else {
+      decision_.begins = true;
+      take(results);
+      admit(profile, to);
+      begun_.insert(owner);
+    }
+    kept_.insert(owner);
+    draft_.cordon(owner, now_, true);
+    if (has_cordoned(draft_.base(), owner)) decision_.drains.push_back(std::move(drain));
+  }
+
+  // A transition that may have begun stays as it is, with its drain.
+  void leave_begun(const Profile& profile) {
+    keep_begun(profile);
+    decision_.undecided.push_back(holder_name(profile.name));
+  }
+
+  // It keeps what it has taken, but nothing is evicted for it now.
+  void keep_begun(const Profile& profile) {
+    const std::string owner = beginner_name(profile.name);
+    if (!begun_.contains(owner)) return;
+    kept_.insert(owner);
+    decision_.keeps = true;
+  }
+
+  // What has begun and does not go on: its cordon ends.
+  void withdraw_begun() {
+    if (begun_.empty()) return;
+    for (const auto& hold : draft_.holds().by_owner) {
+      if (!is_begun(hold) || kept_.contains(hold.first)) continue;
+      say(decision_.why, Verdict::note, "the transition that {} stands for is withdrawn", hold.first);
+      draft_.release_cordon(hold.first);
+    }
   }
 
   void fail(const Profile& profile, const ProfileData& data, Why& why, std::string what, std::string detail) {
@@ -556,6 +658,8 @@ class Decider {
   std::vector<OutboxMessage> outbox_;
   bool outbox_changed_ = false;
   bool in_maintenance_ = false;
+  std::set<std::string> begun_;  // owners of cordons that stand for a transition that has begun
+  std::set<std::string> kept_;   // those of them that stay
   Decision decision_;
 };
 

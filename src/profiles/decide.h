@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "budget/ledger.h"
+#include "drain/options.h"
 #include "io/time.h"
 #include "kube/cache.h"
 #include "kube/node.h"
@@ -54,6 +55,13 @@ struct BudgetWait {
   std::optional<io::Wall> free_at;
 };
 
+// A drain that has to run for a profile, whose cordon has been acknowledged.
+struct DrainWanted {
+  std::string owner;
+  drain::Options options;
+  std::optional<Failure> overdue;  // it takes too long: to be told once
+};
+
 struct Decision {
   bool gone = false;       // no such node
   std::string unreadable;  // not empty: what is wrong with the data annotation; nothing else is decided
@@ -66,14 +74,20 @@ struct Decision {
   std::vector<LeaseGrab> leases;               // to be taken before the node is written
   HypervisorDraft hypervisor;                  // changes of the node's Hypervisor, to be written before the node
   std::vector<Moved> moved;                    // by the patch
-  std::optional<io::Wall> valid_until;         // of the moves: from then on a check may say something else
-  std::vector<observe::Source> observed;       // observations that the moves use up
-  std::vector<OutboxMessage> posted;           // by the patch
-  std::vector<OutboxMessage> dropped;          // by the patch, because the outbox was full
-  std::optional<OutboxMessage> due;            // to be sent before anything else happens to its profile
-  std::string due_state;                       // of that profile
-  bool needs_document = false;                 // a message prints the whole node: decide again with it
-  bool pending = false;                        // a check has no answer yet: what has begun neither goes on nor ends
+  bool begins = false;                         // the patch begins a transition: what it takes stays taken after it
+  // A transition that has begun keeps what it has taken, be it that it goes on, be it that nothing can be said of it.
+  bool keeps = false;
+  std::optional<budget::Admission> goes_on;  // its admission, should that have been lost
+  std::vector<DrainWanted> drains;           // those that shall run; all others of profiles end
+  std::vector<std::string> undecided;        // owners of drains that stay as they are, running or not
+  std::optional<io::Wall> valid_until;       // of the moves: from then on a check may say something else
+  std::vector<observe::Source> observed;     // observations that the moves use up
+  std::vector<OutboxMessage> posted;         // by the patch
+  std::vector<OutboxMessage> dropped;        // by the patch, because the outbox was full
+  std::optional<OutboxMessage> due;          // to be sent before anything else happens to its profile
+  std::string due_state;                     // of that profile
+  bool needs_document = false;               // a message prints the whole node: decide again with it
+  bool pending = false;                      // a check has no answer yet: what has begun neither goes on nor ends
   std::vector<Failure> failures;
   // what could change the decision, besides the node itself
   std::optional<io::Wall> wake;

@@ -10,6 +10,7 @@ struct Needs {
   std::set<std::string> lease_namespaces;
   bool hypervisors = false;
   bool pods = false;
+  bool budgets = false;  // PodDisruptionBudgets, for drains
   // Parts of the node beyond what is always kept, as JSON pointers: /status/nodeInfo.
   std::set<std::string> node_sections;
 

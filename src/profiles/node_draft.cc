@@ -88,6 +88,48 @@ void NodeDraft::set_unschedulable(bool value) {
   if (value != base_.unschedulable) unschedulable_ = value;
 }
 
+drain::Holds NodeDraft::holds() const {
+  const auto text = annotation(drain::kHoldsAnnotation);
+  if (!text) return {};
+  // One that cannot be read counts as none.
+  return drain::Holds::parse(*text).value_or(drain::Holds{});
+}
+
+void NodeDraft::cordon(const std::string& owner, io::Wall since, bool begun) {
+  kube::AtomPool atoms;
+  apply(drain::hold(as_held(atoms), owner, {"", since, {.cordon = true}, begun}, atoms));
+}
+void NodeDraft::release_cordon(const std::string& owner) {
+  kube::AtomPool atoms;
+  apply(drain::release(as_held(atoms), owner, atoms));
+}
+void NodeDraft::uncordon(std::string_view owner_prefix) {
+  kube::AtomPool atoms;
+  apply(drain::uncordon(as_held(atoms), owner_prefix, atoms));
+}
+
+// As far as cordons go: profiles hold nothing else.
+kube::Node NodeDraft::as_held(kube::AtomPool& atoms) const {
+  kube::Node node;
+  node.name = base_.name;
+  node.unschedulable = unschedulable();
+  if (const auto text = annotation(drain::kHoldsAnnotation)) {
+    node.annotations.emplace_back(atoms.intern(drain::kHoldsAnnotation), *text);
+  }
+  return node;
+}
+
+void NodeDraft::apply(const drain::NodeChange& change) {
+  if (change.unschedulable) set_unschedulable(*change.unschedulable);
+  for (const auto& [key, value] : change.annotations) {
+    if (value) {
+      set_annotation(key, *value);
+    } else {
+      remove_annotation(key);
+    }
+  }
+}
+
 std::string NodeDraft::merge_patch() const {
   Json patch = Json::object();
   patch.set({"metadata", "resourceVersion"}, std::to_string(base_.version));

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "drain/holds.h"
 #include "kube/json.h"
 #include "kube/node.h"
 
@@ -32,6 +33,12 @@ class NodeDraft {
   void remove_finalizer(std::string_view key);
   void set_unschedulable(bool value);
 
+  // Cordons as counted holds; the record of them rides in the same patch.
+  drain::Holds holds() const;
+  void cordon(const std::string& owner, io::Wall since, bool begun);
+  void release_cordon(const std::string& owner);
+  void uncordon(std::string_view owner_prefix);
+
   bool changed() const { return !labels_.empty() || !annotations_.empty() || finalizers_ || unschedulable_; }
   // application/merge-patch+json with the base's resourceVersion as precondition: only what differs.
   std::string merge_patch() const;
@@ -51,6 +58,8 @@ class NodeDraft {
   const Finalizers& finalizers() const { return finalizers_ ? *finalizers_ : base_.finalizers; }
   void set_finalizers(Finalizers wanted);
   void put_changes(kube::Json& into) const;
+  kube::Node as_held(kube::AtomPool& atoms) const;
+  void apply(const drain::NodeChange& change);
 
   const kube::Node& base_;
   Map labels_;

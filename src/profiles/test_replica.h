@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include "budget/ledger.h"
+#include "drain/engine.h"
 #include "io/virtual_time.h"
 #include "kube/events.h"
 #include "kube/reflector.h"
@@ -45,7 +46,7 @@ class Replica {
         ledger(*loop, client, problems, io::Log{}, metrics,
                budget::LedgerOptions{"kube-system", "careen-ledger", std::move(identity)}),
         controller({*loop, client, atoms, decoder, nodes, pods, leases, hypervisors, ledger, outside, events, metrics,
-                    problems, random, io::Log(extras.log, "")},
+                    problems, random, io::Log(extras.log, ""), &engine},
                    extras.options) {
     set_config(yaml);
     scope.spawn(start());
@@ -54,6 +55,7 @@ class Replica {
   void set_config(std::string_view yaml) {
     auto config = std::make_shared<Config>(config_of(yaml, environment));
     if (!config->needs.lease_namespaces.empty()) watch_leases(*config->needs.lease_namespaces.begin());
+    if (config->needs.budgets) watch_pods();
     controller.set_config(std::move(config));
   }
 
@@ -85,7 +87,13 @@ class Replica {
   kube::EventRecorder events{*loop, client, metrics, problems, "host"};
   std::unique_ptr<kube::Sink> sink = kube::make_sink(nodes, atoms);
   kube::Reflector reflector{*loop, client, metrics, problems, random, *sink, {kube::resources::nodes}};
+  kube::Store<kube::DisruptionBudget> budgets;
+  drain::Engine engine{{*loop, client, pods, budgets, nullptr, &events, metrics, problems, io::Log{}}, {}};
   Controller controller;
+  std::unique_ptr<kube::Sink> pod_sink = kube::make_sink(pods);
+  std::unique_ptr<kube::Sink> budget_sink =
+      kube::make_sink(budgets, [](kube::RawObject& raw) { return kube::decode_disruption_budget(raw); });
+  std::unique_ptr<kube::Reflector> pod_reflector, budget_reflector;  // once a configuration drains
   std::unique_ptr<kube::Sink> lease_sink = kube::make_sink(leases, atoms);
   std::unique_ptr<kube::Reflector> lease_reflector;  // of the namespace that the first configuration needs
   io::Scope scope{*loop};
@@ -99,6 +107,25 @@ class Replica {
     scope.spawn(lease_reflector->run());
     scope.spawn(tell_leases_known(ns));
   }
+  void watch_pods() {
+    if (pod_reflector) return;
+    const auto watch = [this](kube::Sink& into, const kube::Resource& resource) {
+      auto made = std::make_unique<kube::Reflector>(*loop, client, metrics, problems, random, into,
+                                                    kube::ReflectorOptions{resource});
+      scope.spawn(made->run());
+      return made;
+    };
+    pod_reflector = watch(*pod_sink, kube::resources::pods);
+    budget_reflector = watch(*budget_sink, kube::resources::disruption_budgets);
+    scope.spawn(tell_pods_known());
+  }
+  io::Task<void> tell_pods_known() {
+    co_await budget_reflector->synced_gate().wait();
+    engine.budgets_known();
+    co_await pod_reflector->synced_gate().wait();
+    engine.pods_known();
+    controller.pods_known();
+  }
   io::Task<void> tell_leases_known(std::string ns) {
     co_await lease_reflector->synced_gate().wait();
     controller.leases_known(ns);
@@ -108,6 +135,7 @@ class Replica {
     scope.spawn(ledger.run());
     scope.spawn(reflector.run());
     co_await reflector.synced_gate().wait();
+    scope.spawn(engine.run());
     scope.spawn(controller.run());
   }
 };

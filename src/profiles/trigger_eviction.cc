@@ -1,7 +1,12 @@
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <array>
 #include <memory>
 #include <string>
 
+#include "profiles/drains.h"
+#include "profiles/needs.h"
 #include "profiles/plugins.h"
 #include "profiles/suggest.h"
 #include "profiles/trigger_context.h"
@@ -12,63 +17,147 @@ namespace {
 
 constexpr std::array<std::string_view, 3> kActions{"cordon", "uncordon", "drain"};
 
-class Eviction final : public Trigger {
+class Cordon final : public Trigger {
  public:
-  explicit Eviction(bool unschedulable) : unschedulable_(unschedulable) {}
   std::string_view type() const override { return "eviction"; }
+  TriggerResult apply(TriggerContext& context) const override {
+    context.node.cordon(holder_name(context.profile), context.now, false);
+    return {};
+  }
+};
+
+class Uncordon final : public Trigger {
+ public:
+  std::string_view type() const override { return "eviction"; }
+  TriggerResult apply(TriggerContext& context) const override {
+    context.node.uncordon(kHoldPrefix);
+    return {};
+  }
+};
+
+struct DrainSettings {
+  bool force = false;
+  DrainLimits limits;
+};
+
+// Everything but pods of DaemonSets and mirror pods has to go.
+drain::Options options_for(const DrainSettings& settings) {
+  drain::Options options;
+  options.force = true;
+  options.ignore_daemon_sets = true;
+  options.delete_emptydir_data = true;
+  if (settings.force) {
+    options.delete_after = settings.limits.eviction;
+    options.kill_after = settings.limits.deletion;
+  }
+  return options;
+}
+
+class Drain final : public Trigger {
+ public:
+  explicit Drain(DrainSettings settings) : settings_(settings), options_(options_for(settings)) {}
+  std::string_view type() const override { return "eviction"; }
+  void add_needs(Needs& needs) const override {
+    needs.pods = true;
+    needs.budgets = true;
+  }
 
   TriggerResult apply(TriggerContext& context) const override {
-    context.node.set_unschedulable(unschedulable_);
-    return {};
+    TriggerResult result;
+    if (!context.drains) {
+      result.error = "nodes cannot be drained here: this process runs without an eviction engine";
+      return result;
+    }
+    const std::string owner = holder_name(context.profile);
+    const std::string cordoned_by = context.entered ? owner : beginner_name(context.profile);
+    result.drain = options_;
+    result.retry = true;
+    if (!has_cordoned(context.node.base(), cordoned_by)) {
+      result.reason = "the node is cordoned first";
+      return result;
+    }
+    const drain::Progress* const progress = context.drains->progress(context.node.base().name, owner);
+    if (!progress) {
+      result.reason = "the drain is about to begin";
+      return result;
+    }
+    judge(*progress, context, result);
+    return result;
   }
 
  private:
-  bool unschedulable_;
+  void judge(const drain::Progress& progress, TriggerContext& context, TriggerResult& result) const {
+    using Phase = drain::Progress::Phase;
+    switch (progress.phase) {
+      case Phase::drained:
+        result.retry = false;
+        context.node.cordon(holder_name(context.profile), context.now, false);
+        context.node.release_cordon(beginner_name(context.profile));
+        return;
+      case Phase::refused:
+      case Phase::failed:
+        result.error = fmt::format("the node cannot be drained: {}", fmt::join(progress.errors, "; "));
+        return;
+      case Phase::draining:
+        break;
+    }
+    result.reason = describe(progress);
+    if (settings_.force) return;
+    Overdue late = overdue(progress, settings_.limits, context.now);
+    result.overdue = std::move(late.what);
+    result.changes_at = late.look_at;
+  }
+
+  DrainSettings settings_;
+  drain::Options options_;
 };
 
 std::unique_ptr<Trigger> make(ConfigReader& config) {
   const std::string action = config.string("action", Required::yes);
-  if (action == "drain") {
-    config.error("action", "must be cordon or uncordon: the drain action is not available in this version of careen");
-  } else if (!action.empty() && action != "cordon" && action != "uncordon") {
+  if (!action.empty() && std::find(kActions.begin(), kActions.end(), action) == kActions.end()) {
     config.error("action", "must be cordon, uncordon or drain" + did_you_mean(action, kActions));
   }
   // Only a drain heeds these; a mistake in them is told all the same.
-  config.boolean("forceEviction");
-  config.duration("deletionTimeout", Required::no, io::minutes{10});
-  config.duration("evictionTimeout", Required::no, io::minutes{10});
-  return std::make_unique<Eviction>(action == "cordon");
+  DrainSettings settings;
+  settings.force = config.boolean("forceEviction");
+  settings.limits.deletion = config.duration("deletionTimeout", Required::no, io::minutes{10});
+  settings.limits.eviction = config.duration("evictionTimeout", Required::no, io::minutes{10});
+  if (action == "drain") return std::make_unique<Drain>(settings);
+  if (action == "uncordon") return std::make_unique<Uncordon>();
+  return std::make_unique<Cordon>();
 }
 
 }  // namespace
 
 Plugin<Trigger> eviction_trigger() {
-  return {make,
-          {"eviction",
-           "Cordons or uncordons the node",
-           {
-               {.name = "action",
-                .type = KeyType::choice,
-                .text = "What to do",
-                .required = true,
-                .choices = {kActions.begin(), kActions.end()}},
-               {.name = "forceEviction",
-                .type = KeyType::boolean,
-                .text = "A drain deletes pods that do not end in time",
-                .otherwise = "false"},
-               {.name = "deletionTimeout",
-                .type = KeyType::duration,
-                .text = "How long a drain waits for deleted pods to end",
-                .otherwise = "10m"},
-               {.name = "evictionTimeout",
-                .type = KeyType::duration,
-                .text = "How long a drain waits for pods to be evicted",
-                .otherwise = "10m"},
-           },
-           R"(- name: cordon
+  return {
+      make,
+      {"eviction",
+       "Cordons, uncordons or drains the node",
+       {
+           {.name = "action",
+            .type = KeyType::choice,
+            .text = "What to do; a drain cordons first, and evicts all pods but those of DaemonSets and mirror pods",
+            .required = true,
+            .choices = {kActions.begin(), kActions.end()}},
+           {.name = "forceEviction",
+            .type = KeyType::boolean,
+            .text = "Pods that are not evicted or do not end in time are deleted, whatever their disruption budget "
+                    "says; otherwise the drain is reported as failed once, and goes on",
+            .otherwise = "false"},
+           {.name = "deletionTimeout",
+            .type = KeyType::duration,
+            .text = "How long after its grace period a pod may take to end",
+            .otherwise = "10m"},
+           {.name = "evictionTimeout",
+            .type = KeyType::duration,
+            .text = "How long the eviction of a pod may be refused",
+            .otherwise = "10m"},
+       },
+       R"(- name: drain
   type: eviction
   config:
-    action: cordon
+    action: drain
 )"}};
 }
 

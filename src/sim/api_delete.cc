@@ -1,22 +1,11 @@
 #include <algorithm>
-#include <charconv>
 
-#include "sim/ask.h"
+#include "sim/removal.h"
 #include "sim/selector.h"
 
 namespace careen::sim {
 
 using kube::Response;
-
-// How a deletion shall go, from the body or the query.
-struct ApiServer::Removal {
-  enum class Policy { background, foreground, orphan };
-  std::optional<int64_t> grace;
-  std::string uid, version;  // what must be so
-  Policy policy = Policy::background;
-  bool wait = false;  // orphanDependents=false: the answer says that it is not gone yet
-  bool dry_run = false;
-};
 
 namespace {
 
@@ -59,77 +48,46 @@ std::string success(const Resource& resource, std::string_view name, std::string
                                       {"details", std::move(details)}});
 }
 
+std::string in_seconds(io::Wall time) { return io::format_rfc3339(std::chrono::floor<std::chrono::seconds>(time)); }
+
 // How long a pod may take: nothing when no kubelet has it.
 int64_t pod_grace(const json::value& pod, std::optional<int64_t> wanted) {
   const std::string_view phase = text_at(pod, {"status", "phase"});
   if (text_at(pod, {"spec", "nodeName"}).empty() || phase == "Failed" || phase == "Succeeded") return 0;
-  int64_t grace = wanted.value_or(integer_at(pod, {"spec", "terminationGracePeriodSeconds"}).value_or(30));
+  const int64_t grace = wanted.value_or(integer_at(pod, {"spec", "terminationGracePeriodSeconds"}).value_or(0));
   // Negative ones become the shortest.
-  if (grace < 0) grace = 1;
-  return grace;
+  return grace < 0 ? 1 : grace;
+}
+
+// A pod that ends already may only be given less time, counted from when its end began.
+void shorten_grace(json::object& meta, int64_t has, int64_t wanted, io::Wall now) {
+  if (wanted < 0) wanted = 1;
+  if (wanted >= has) return;
+  const auto due = io::parse_rfc3339(text_at(meta, "deletionTimestamp"));
+  io::Wall at = (due ? *due : now) + io::seconds{wanted - has};
+  if (at < now) {
+    at = now;
+    if (wanted != 0) wanted = 1;
+  }
+  meta["deletionTimestamp"] = in_seconds(at);
+  meta["deletionGracePeriodSeconds"] = wanted;
+}
+
+// Marks what is being deleted, or changes the mark; what is left of its time is in the mark.
+void mark_pod(json::value& pod, std::optional<int64_t> wanted, io::Wall now) {
+  json::object& meta = pod.at("metadata").get_object();
+  if (meta.contains("deletionTimestamp")) {
+    const int64_t has = integer_at(pod, {"metadata", "deletionGracePeriodSeconds"}).value_or(0);
+    if (wanted) shorten_grace(meta, has, *wanted, now);
+    return;
+  }
+  const int64_t grace = pod_grace(pod, wanted);
+  meta["deletionTimestamp"] = in_seconds(now + io::seconds{grace});
+  meta["deletionGracePeriodSeconds"] = grace;
+  if (const auto generation = integer_at(pod, {"metadata", "generation"})) meta["generation"] = *generation + 1;
 }
 
 }  // namespace
-
-ApiServer::Either<ApiServer::Removal> ApiServer::removal_options(const Ask& ask) const {
-  Removal out;
-  std::string policy(ask.query["propagationPolicy"]);
-  std::string dry_run(ask.query["dryRun"]);
-  std::optional<bool> orphan;
-  if (const std::string_view text = ask.query["gracePeriodSeconds"]; !text.empty()) {
-    int64_t number = 0;
-    if (std::from_chars(text.data(), text.data() + text.size(), number).ptr != text.data() + text.size()) {
-      return tl::unexpected(bad_request("strconv.ParseInt: parsing " + quoted(text) + ": invalid syntax"));
-    }
-    out.grace = number;
-  }
-  if (ask.query.has("orphanDependents")) orphan = is_on(ask.query, "orphanDependents");
-  if (!ask.request->body.empty()) {
-    const auto body = parse(ask.request->body);
-    if (!body || !body->is_object()) {
-      return tl::unexpected(bad_request("couldn't get version/kind; json parse error: " +
-                                        (body ? std::string("json: cannot unmarshal ") + std::string(go_kind(*body)) +
-                                                    " into Go value of type struct { APIVersion string "
-                                                    "\"json:\\\"apiVersion,omitempty\\\"\"; Kind string "
-                                                    "\"json:\\\"kind,omitempty\\\"\" }"
-                                              : go_syntax_error(ask.request->body))));
-    }
-    const std::string_view kind = text_at(*body, "kind");
-    if (!kind.empty() && kind != "DeleteOptions") {
-      const std::string_view version = text_at(*body, "apiVersion");
-      return tl::unexpected(bad_request("no kind " + quoted(kind) + " is registered for version " + quoted(version) +
-                                        " in scheme \"pkg/runtime/scheme.go:111\""));
-    }
-    // With a body the parameters of the path do not count, not even dryRun.
-    dry_run.clear();
-    orphan.reset();
-    out.grace = integer_at(*body, {"gracePeriodSeconds"});
-    out.uid = text_at(*body, {"preconditions", "uid"});
-    out.version = text_at(*body, {"preconditions", "resourceVersion"});
-    policy = text_at(*body, "propagationPolicy");
-    if (const json::value* flag = member(*body, "orphanDependents"); flag && flag->is_bool()) orphan = flag->get_bool();
-    if (const json::value* dry = member(*body, "dryRun"); dry && dry->is_array() && !dry->get_array().empty()) {
-      dry_run = json::value_to<std::string>(dry->get_array().front());
-    }
-  }
-  FieldErrors errors;
-  if (!policy.empty() && orphan) {
-    errors.push_back(
-        invalid("propagationPolicy", policy, "orphanDependents and deletionPropagation cannot be both set"));
-  }
-  if (!policy.empty() && policy != "Foreground" && policy != "Background" && policy != "Orphan") {
-    errors.push_back(not_supported("propagationPolicy", quoted(policy), {"Foreground", "Background", "Orphan", "nil"}));
-  }
-  if (!dry_run.empty() && dry_run != "All") {
-    errors.push_back(not_supported("dryRun", "[" + quoted(dry_run) + "]", {"All"}));
-  }
-  if (!errors.empty()) return tl::unexpected(invalid_options("DeleteOptions", errors));
-  if (policy == "Foreground") out.policy = Removal::Policy::foreground;
-  if (policy == "Orphan" || orphan.value_or(false)) out.policy = Removal::Policy::orphan;
-  out.wait = orphan && !*orphan;
-  out.dry_run = dry_run == "All";
-  return out;
-}
 
 Response ApiServer::remove(const Ask& ask) {
   const auto options = removal_options(ask);
@@ -171,23 +129,7 @@ Response ApiServer::remove_one(const Resource& resource, const std::string& key,
   const json::value before = object;
   json::object& meta = object.at("metadata").get_object();
   const std::string uid(text_at(object, {"metadata", "uid"}));
-  const std::string version(text_at(object, {"metadata", "resourceVersion"}));
-  const auto mismatch = [&](const std::string& why) {
-    Failure failure = conflict(resource, name, why);
-    const std::string kind = resource.kind + (resource.group.empty() ? "" : "." + resource.group);
-    failure.message = "Operation cannot be fulfilled on " + kind + " \"" + name + "\": " + why;
-    failure.kind = resource.kind;
-    return to_response(failure);
-  };
-  if (!options.uid.empty() && options.uid != uid) {
-    return mismatch("the UID in the precondition (" + options.uid + ") does not match the UID in record (" + uid +
-                    "). The object might have been deleted and then recreated");
-  }
-  if (!options.version.empty() && options.version != version) {
-    return mismatch("the ResourceVersion in the precondition (" + options.version +
-                    ") does not match the ResourceVersion in record (" + version +
-                    "). The object might have been modified");
-  }
+  if (const auto wrong = options.fails_for(resource, object)) return to_response(*wrong);
   const bool is_namespace = resource.kind == "Namespace" && !resource.custom;
   if (is_namespace && (name == "default" || name == "kube-system" || name == "kube-public")) {
     Failure failure = not_found(resource, name);
@@ -208,31 +150,29 @@ Response ApiServer::remove_one(const Resource& resource, const std::string& key,
     finalizers.push_back(json::value(kDefinitionCleanup));
   }
   const bool is_pod = resource.kind == "Pod" && !resource.custom;
-  int64_t grace = is_pod ? pod_grace(object, options.grace) : 0;
   const bool deleting = meta.contains("deletionTimestamp");
   const auto as_answer = [&](const json::value& shown_object) {
     return answer_with(options.wait ? 202 : 200, resource.head() + json::serialize(shown_object).substr(1));
   };
-  if (finalizers.empty() && grace == 0 && !is_namespace) {
-    Response response = is_pod ? as_answer(object) : answer_with(200, success(resource, name, uid));
+  if (finalizers.empty() && !is_pod && !is_namespace) {
+    Response response = answer_with(200, success(resource, name, uid));
     if (!dry_run) drop(resource, key, by);
     return response;
   }
 
   // It stays for now, marked.
   set_finalizers(object, finalizers);
-  const auto due = [&](int64_t seconds) {
-    return io::format_rfc3339(std::chrono::floor<std::chrono::seconds>(loop_.wall_now()) + io::seconds{seconds});
-  };
-  if (!deleting) {
-    meta["deletionTimestamp"] = due(grace);
-    if (!is_namespace && !definition) meta["deletionGracePeriodSeconds"] = grace;
+  if (is_pod) {
+    mark_pod(object, options.grace, loop_.wall_now());
+    if (finalizers.empty() && integer_at(object, {"metadata", "deletionGracePeriodSeconds"}).value_or(0) == 0) {
+      return remove_marked_pod(resource, key, std::move(object), by, dry_run);
+    }
+  } else if (!deleting) {
+    meta["deletionTimestamp"] = now_text();
+    if (!is_namespace && !definition) meta["deletionGracePeriodSeconds"] = 0;
     if (const auto generation = integer_at(object, {"metadata", "generation"}); generation && !definition) {
       meta["generation"] = *generation + 1;
     }
-  } else if (is_pod && grace < integer_at(object, {"metadata", "deletionGracePeriodSeconds"}).value_or(0)) {
-    meta["deletionTimestamp"] = due(grace);
-    meta["deletionGracePeriodSeconds"] = grace;
   }
   if (is_namespace) object_at(object.get_object(), "status")["phase"] = "Terminating";
   if (dry_run || object == before) return as_answer(object);
@@ -248,6 +188,17 @@ Response ApiServer::remove_one(const Resource& resource, const std::string& key,
     finish_foreground(resource, key, by);
   }
   return response;
+}
+
+// Its mark is a change of its own, which watches see before the pod goes.
+Response ApiServer::remove_marked_pod(const Resource& resource, const std::string& key, json::value pod,
+                                      const std::string& by, bool dry_run) {
+  if (dry_run) return answer_with(200, resource.head() + json::serialize(pod).substr(1));
+  store(resource, key, pod, by);
+  // The answer has the version of its end.
+  pod.at("metadata").get_object()["resourceVersion"] = std::to_string(store_.next_version());
+  drop(resource, key, by);
+  return answer_with(200, resource.head() + json::serialize(pod).substr(1));
 }
 
 void ApiServer::remove_namespace_content(const std::string& ns, const std::string& by) {

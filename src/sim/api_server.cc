@@ -151,9 +151,11 @@ tl::expected<ApiServer::Ask, Response> ApiServer::understand(const Request& requ
   const bool fits = ask.resource && ask.resource->served && (ask.ns.empty() || ask.resource->namespaced) &&
                     (ask.name.empty() || !ask.ns.empty() || !ask.resource->namespaced);
   if (!ask.resource && resources_.is_custom_group(parts.group)) return tl::unexpected(page_not_found());
-  const bool known_subresource =
-      ask.subresource.empty() || (ask.subresource == "status" && fits && ask.resource->status) ||
-      (ask.subresource == "binding" && fits && ask.resource->kind == "Pod" && !ask.resource->custom);
+  const bool known_subresource = ask.subresource.empty() ||
+                                 (ask.subresource == "status" && fits && ask.resource->status) ||
+                                 (ask.subresource == "scale" && fits && ask.resource->has_scale()) ||
+                                 ((ask.subresource == "binding" || ask.subresource == "eviction") && fits &&
+                                  ask.resource->kind == "Pod" && !ask.resource->custom);
   if (!fits || !known_subresource) {
     // The server for custom resources is another one, with other words.
     if (fits && ask.resource->custom) return tl::unexpected(to_response(not_found(*ask.resource, ask.name)));
@@ -200,7 +202,8 @@ const ApiServer::Ask* ApiServer::locate_known(std::string_view path, Ask& into) 
 Response ApiServer::handle(const Request& request, const Caller& caller) {
   const auto ask = understand(request, caller);
   if (!ask) return ask.error();
-  const std::string what = request.method + " " + ask->resource->plural;
+  const bool evicts = ask->subresource == "eviction";
+  const std::string what = request.method + " " + ask->resource->plural + (evicts ? "/eviction" : "");
   ++counts_[what];
   const uint64_t before = store_.version();
   Response response = answer(*ask);
@@ -218,6 +221,8 @@ Response ApiServer::answer(const Ask& ask) {
                         .details = true});
   }
   if (ask.subresource == "binding") return method == "POST" ? bind(ask) : to_response(method_not_allowed());
+  if (ask.subresource == "scale") return scale(ask);
+  if (ask.subresource == "eviction") return method == "POST" ? evict(ask) : to_response(method_not_allowed());
   if (ask.name.empty()) {
     if (method == "GET") return list(ask);
     if (ask.resource->namespaced && ask.ns.empty()) {

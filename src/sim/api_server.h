@@ -108,7 +108,8 @@ class ApiServer {
   // server is compared with a real one that stands alone.
   void run_controllers(bool on) { controllers_ = on; }
 
-  // Requests that arrived, by "PATCH nodes"; those that changed something by "PATCH nodes changed".
+  // Requests that arrived, by "PATCH nodes" or "POST pods/eviction"; those that changed something by "PATCH nodes
+  // changed".
   int count(std::string_view what) const;
 
   // Fills in what is a function of time when objects of a resource are read, and says it in their text; the stored
@@ -148,6 +149,11 @@ class ApiServer {
   kube::Response update(const Ask& ask);
   kube::Response patch(const Ask& ask);
   kube::Response bind(const Ask& ask);
+  void take_topology(json::value& pod, std::string_view node) const;
+  kube::Response scale(const Ask& ask);
+  kube::Response evict(const Ask& ask);
+  std::optional<Failure> spend_budget(const Ask& ask, const json::value& pod, bool dry_run);
+  void mark_evicted(const Ask& ask, json::value pod);
   Either<json::value> decode(const Resource& resource, const std::string& body, json::storage_ptr memory = {}) const;
   std::optional<Failure> conform_to(const Resource& resource, json::value& object) const;
   std::optional<Failure> check_namespace(const Ask& ask, std::string_view name) const;
@@ -165,6 +171,8 @@ class ApiServer {
   Either<Removal> removal_options(const Ask& ask) const;
   kube::Response remove_one(const Resource& resource, const std::string& key, const Removal& options,
                             const std::string& by, bool dry_run);
+  kube::Response remove_marked_pod(const Resource& resource, const std::string& key, json::value pod,
+                                   const std::string& by, bool dry_run);
   void remove_namespace_content(const std::string& ns, const std::string& by);
   void finish_namespace(const std::string& ns, const std::string& by);
   void finish_definition(const std::string& name, const std::string& by);

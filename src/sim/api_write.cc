@@ -8,6 +8,7 @@
 #include "sim/events.h"
 #include "sim/patch.h"
 #include "sim/validation.h"
+#include "sim/write_options.h"
 
 namespace careen::sim {
 
@@ -46,36 +47,6 @@ Failure unknown_format(std::string_view accepted) {
           .reason = "UnsupportedMediaType",
           .message = "the body of the request was in an unknown format - accepted media types include: " +
                      std::string(accepted)};
-}
-
-std::optional<Failure> wrong_body_type(const std::string& content_type) {
-  const std::string_view type = media_type(content_type);
-  if (type.empty() || type == "application/json") return std::nullopt;
-  return unknown_format("application/json, application/yaml, application/vnd.kubernetes.protobuf");
-}
-
-std::optional<Failure> wrong_write_options(const Query& query, std::string_view kind, bool applies) {
-  FieldErrors errors;
-  if (const std::string_view dry = query["dryRun"]; !dry.empty() && dry != "All") {
-    errors.push_back(not_supported("dryRun", "[" + quoted(dry) + "]", {"All"}));
-  }
-  if (kind == "PatchOptions") {
-    if (applies && query["fieldManager"].empty()) {
-      errors.push_back(required("fieldManager", "is required for apply patch"));
-    }
-    if (!applies && query.has("force")) {
-      errors.push_back(forbidden("force", "may not be specified for non-apply patch"));
-    }
-  }
-  if (query["fieldManager"].size() > 128) {
-    errors.push_back({"FieldValueTooLong", "fieldManager", "Too long: may not be more than 128 bytes"});
-  }
-  const std::string_view validation = query["fieldValidation"];
-  if (!validation.empty() && validation != "Ignore" && validation != "Warn" && validation != "Strict") {
-    errors.push_back(not_supported("fieldValidation", quoted(validation), {"", "Ignore", "Strict", "Warn"}));
-  }
-  if (errors.empty()) return std::nullopt;
-  return invalid_options(kind, errors);
 }
 
 // Whole numbers are written without a point.
@@ -157,6 +128,36 @@ void order_metadata(json::object& object, const json::object& front) {
 }
 
 }  // namespace
+
+std::optional<Failure> wrong_body_type(const std::string& content_type) {
+  const std::string_view type = media_type(content_type);
+  if (type.empty() || type == "application/json") return std::nullopt;
+  return unknown_format("application/json, application/yaml, application/vnd.kubernetes.protobuf");
+}
+
+std::optional<Failure> wrong_write_options(const Query& query, std::string_view kind, bool applies) {
+  FieldErrors errors;
+  if (const std::string_view dry = query["dryRun"]; !dry.empty() && dry != "All") {
+    errors.push_back(not_supported("dryRun", "[" + quoted(dry) + "]", {"All"}));
+  }
+  if (kind == "PatchOptions") {
+    if (applies && query["fieldManager"].empty()) {
+      errors.push_back(required("fieldManager", "is required for apply patch"));
+    }
+    if (!applies && query.has("force")) {
+      errors.push_back(forbidden("force", "may not be specified for non-apply patch"));
+    }
+  }
+  if (query["fieldManager"].size() > 128) {
+    errors.push_back({"FieldValueTooLong", "fieldManager", "Too long: may not be more than 128 bytes"});
+  }
+  const std::string_view validation = query["fieldValidation"];
+  if (!validation.empty() && validation != "Ignore" && validation != "Warn" && validation != "Strict") {
+    errors.push_back(not_supported("fieldValidation", quoted(validation), {"", "Ignore", "Strict", "Warn"}));
+  }
+  if (errors.empty()) return std::nullopt;
+  return invalid_options(kind, errors);
+}
 
 // A body as the object it shall be, without kind and apiVersion.
 ApiServer::Either<json::value> ApiServer::decode(const Resource& resource, const std::string& body,
@@ -285,6 +286,7 @@ Response ApiServer::create_decoded(const Ask& ask, json::value object) {
   front["creationTimestamp"] = now_text();
   if (!resource.namespaced) meta.erase("namespace");
   order_metadata(object.get_object(), front);
+  if (resource.kind == "Pod" && !resource.custom) take_topology(object, text_at(object, {"spec", "nodeName"}));
   prepare_new(resource, object);
   FieldErrors errors = validate_new(resource, object);
   if (resource.schema) {
@@ -592,35 +594,6 @@ Response ApiServer::change(const Ask& ask, json::value wanted, const Text& known
   Response response = answer_with(200, shown(resource, key, stored, false));
   if (namespaces && terminating_.contains(ask.name)) finish_namespace(ask.name, ask.caller.client);
   return response;
-}
-
-Response ApiServer::bind(const Ask& ask) {
-  const auto known = ask.resource->collection->objects.find(ask.key());
-  if (known == ask.resource->collection->objects.end()) return to_response(not_found(*ask.resource, ask.name));
-  const auto binding = parse(ask.request->body);
-  const std::string node(binding ? text_at(*binding, {"target", "name"}) : "");
-  if (node.empty()) {
-    return to_response(invalid_object("Binding", "", ask.name, {required("target.name")}));
-  }
-  json::value pod = *parse(*known->second);
-  drop_type(pod);
-  const std::string_view bound = text_at(pod, {"spec", "nodeName"});
-  if (!bound.empty()) {
-    Failure failure =
-        conflict(*ask.resource, ask.name, "pod " + ask.name + " is already assigned to node " + quoted(bound));
-    failure.kind = "pods/binding";
-    failure.message = "Operation cannot be fulfilled on pods/binding \"" + ask.name + "\": pod " + ask.name +
-                      " is already assigned to node " + quoted(bound);
-    return to_response(failure);
-  }
-  object_at(pod.get_object(), "spec")["nodeName"] = node;
-  json::object scheduled{
-      {"type", "PodScheduled"}, {"status", "True"}, {"lastProbeTime", nullptr}, {"lastTransitionTime", now_text()}};
-  json::value& conditions = object_at(pod.get_object(), "status")["conditions"];
-  if (!conditions.is_array()) conditions.emplace_array();
-  conditions.get_array().push_back(std::move(scheduled));
-  if (!ask.dry_run()) store(*ask.resource, ask.key(), std::move(pod), ask.caller.client);
-  return answer_with(201, R"({"kind":"Status","apiVersion":"v1","metadata":{},"status":"Success","code":201})");
 }
 
 Response ApiServer::apply(const Ask& ask) {

@@ -81,6 +81,9 @@ WorkloadStatus conditions:[WorkloadCondition]type ...
 WorkloadCondition type:!s status:!s ...
 PodDisruptionBudget metadata:!ObjectMeta spec:!PodDisruptionBudgetSpec status:!PodDisruptionBudgetStatus
 PodDisruptionBudgetSpec minAvailable:*ios selector:*any maxUnavailable:*ios unhealthyPodEvictionPolicy:*s
+Eviction metadata:!ObjectMeta deleteOptions:*DeleteOptions
+DeleteOptions kind:s apiVersion:s gracePeriodSeconds:*i64 preconditions:*Preconditions orphanDependents:*b propagationPolicy:*s dryRun:[s] ignoreStoreReadErrorWithClusterBreakingPotential:*b
+Preconditions uid:*s resourceVersion:*s
 PodDisruptionBudgetStatus observedGeneration:i64 disruptedPods:{time} disruptionsAllowed:!i32 currentHealthy:!i32 desiredHealthy:!i32 expectedPods:!i32 conditions:[Condition]type
 
 CustomResourceDefinition metadata:!ObjectMeta spec:!CustomResourceDefinitionSpec status:!CustomResourceDefinitionStatus

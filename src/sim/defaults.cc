@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "sim/workload_defaults.h"
+
 namespace careen::sim {
 
 namespace {
@@ -29,17 +31,6 @@ void fill_namespace(json::object& ns) {
   ns["status"] = {{"phase", "Active"}};
 }
 
-void fill_container(json::object& container) {
-  set_if_missing(container, "resources", json::object());
-  set_if_missing(container, "terminationMessagePath", "/dev/termination-log");
-  set_if_missing(container, "terminationMessagePolicy", "File");
-  const std::string image(text_at(container, "image"));
-  const size_t colon = image.rfind(':');
-  const bool latest =
-      colon == std::string::npos || image.substr(colon) == ":latest" || image.find('/', colon) != std::string::npos;
-  set_if_missing(container, "imagePullPolicy", latest ? "Always" : "IfNotPresent");
-}
-
 bool has_resources(const json::value& container, std::string_view what) {
   const json::value* found = find(container, {"resources", what});
   return found && found->is_object() && !found->get_object().empty();
@@ -64,20 +55,9 @@ std::string_view quality(const json::object& spec) {
 
 void fill_pod(json::object& pod) {
   json::object& spec = object_at(pod, "spec");
-  for (const char* key : {"containers", "initContainers"}) {
-    json::value* list = spec.if_contains(key);
-    if (!list || !list->is_array()) continue;
-    for (json::value& one : list->get_array()) {
-      if (one.is_object()) fill_container(one.get_object());
-    }
-  }
-  const std::pair<const char*, json::value> defaults[] = {{"restartPolicy", "Always"},
-                                                          {"terminationGracePeriodSeconds", 30},
-                                                          {"dnsPolicy", "ClusterFirst"},
-                                                          {"serviceAccountName", "default"},
+  fill_pod_template(spec);
+  const std::pair<const char*, json::value> defaults[] = {{"serviceAccountName", "default"},
                                                           {"serviceAccount", "default"},
-                                                          {"securityContext", json::object()},
-                                                          {"schedulerName", "default-scheduler"},
                                                           {"priority", 0},
                                                           {"enableServiceLinks", true},
                                                           {"preemptionPolicy", "PreemptLowerPriority"}};
@@ -124,6 +104,7 @@ void fill_definition(json::object& definition) {
 }  // namespace
 
 void fill_left_out(const Resource& resource, json::value& object) {
+  fill_workload(resource, object.get_object());
   if (resource.kind != "Node" || resource.custom) return;
   const json::value* capacity = find(object, {"status", "capacity"});
   if (!capacity || find(object, {"status", "allocatable"})) return;
@@ -138,6 +119,7 @@ void fill_new(const Resource& resource, json::value& object) {
   if (resource.kind == "Pod") return fill_pod(fields);
   if (resource.kind == "CustomResourceDefinition") return fill_definition(fields);
   if (resource.kind == "Secret") return set_if_missing(fields, "type", "Opaque");
+  fill_new_workload(resource, fields);
   // Their controllers write the status.
   if (resource.status && resource.kind != "Service") fields.erase("status");
 }

@@ -54,10 +54,22 @@ json::array texts(const std::vector<std::string>& list) {
   return out;
 }
 
-std::vector<std::pair<std::string, json::array>> subresources(const Resource& resource) {
-  std::vector<std::pair<std::string, json::array>> out;
-  if (resource.kind == "Pod" && !resource.custom) out.emplace_back("binding", json::array{"create"});
-  if (resource.status) out.emplace_back("status", json::array{"get", "patch", "update"});
+struct Subresource {
+  std::string name;
+  json::array verbs;
+  std::string kind;
+  // Of kinds that belong to another group than the resource.
+  std::string group{}, version{};
+};
+
+std::vector<Subresource> subresources(const Resource& resource) {
+  std::vector<Subresource> out;
+  if (resource.kind == "Pod" && !resource.custom) {
+    out.push_back({"binding", {"create"}, "Binding"});
+    out.push_back({"eviction", {"create"}, "Eviction", "policy", "v1"});
+  }
+  if (resource.has_scale()) out.push_back({"scale", {"get", "patch", "update"}, "Scale", "autoscaling", "v1"});
+  if (resource.status) out.push_back({"status", {"get", "patch", "update"}, resource.kind});
   return out;
 }
 
@@ -81,12 +93,14 @@ std::string resource_list(const std::string& group_version, bool core, const std
     if (!resource->short_names.empty()) one["shortNames"] = texts(resource->short_names);
     if (!resource->categories.empty()) one["categories"] = texts(resource->categories);
     list.push_back(std::move(one));
-    for (const auto& [name, subverbs] : subresources(*resource)) {
-      list.push_back({{"name", resource->plural + "/" + name},
-                      {"singularName", ""},
-                      {"namespaced", resource->namespaced},
-                      {"kind", name == "binding" ? "Binding" : resource->kind},
-                      {"verbs", subverbs}});
+    for (const Subresource& sub : subresources(*resource)) {
+      json::object entry{
+          {"name", resource->plural + "/" + sub.name}, {"singularName", ""}, {"namespaced", resource->namespaced}};
+      if (!sub.group.empty()) entry["group"] = sub.group;
+      if (!sub.version.empty()) entry["version"] = sub.version;
+      entry["kind"] = sub.kind;
+      entry["verbs"] = sub.verbs;
+      list.push_back(std::move(entry));
     }
   }
   json::object out{{"kind", "APIResourceList"}};
@@ -106,8 +120,10 @@ json::object discovered(const Resource& resource) {
   if (!resource.short_names.empty()) out["shortNames"] = texts(resource.short_names);
   if (!resource.categories.empty()) out["categories"] = texts(resource.categories);
   json::array subs;
-  for (const auto& [name, subverbs] : subresources(resource)) {
-    subs.push_back({{"subresource", name}, {"responseKind", kind}, {"verbs", subverbs}});
+  for (const Subresource& sub : subresources(resource)) {
+    subs.push_back({{"subresource", sub.name},
+                    {"responseKind", {{"group", sub.group}, {"version", sub.version}, {"kind", sub.kind}}},
+                    {"verbs", sub.verbs}});
   }
   if (!subs.empty()) out["subresources"] = std::move(subs);
   return out;

@@ -98,6 +98,10 @@ void Kubelets::forget(const std::string& name) {
   if (known != kubelets_.end()) kubelets_.erase(known);
 }
 
+void Kubelets::tell(const std::string& node) const {
+  for (const auto& follower : followers_) follower(node);
+}
+
 bool Kubelets::running(const std::string& node) const {
   const auto known = kubelets_.find(node);
   return known != kubelets_.end() && known->second.stopped == io::kNever;
@@ -169,6 +173,7 @@ void Kubelets::add(const std::string& name, const Labels& labels, const Labels& 
       .set({"spec", "leaseDurationSeconds"}, 40)
       .set({"spec", "renewTime"}, io::format_micro_time(loop_.wall_now()));
   api_.put(lease_path(name), std::move(lease), "kubelet");
+  tell(name);
   if (ready) return;
   kubelet.next = std::make_unique<io::Alarm>(loop_, [this, name] { become_ready(name); });
   kubelet.next->set(loop_.now() + machine.ready_after);
@@ -197,6 +202,7 @@ void Kubelets::stop(const std::string& node) {
   // The controller counts from the last sign of life.
   const auto beats = (loop_.now() - kubelet.since) / kLeaseEvery;
   kubelet.next->set(std::max(loop_.now(), kubelet.since + beats * kLeaseEvery + kGrace));
+  tell(node);
 }
 
 void Kubelets::start(const std::string& node) {
@@ -206,6 +212,7 @@ void Kubelets::start(const std::string& node) {
   kubelet.stopped = io::kNever;
   kubelet.since = loop_.now();
   kubelet.next.reset();
+  tell(node);
   if (!kubelet.lost) return;
   kubelet.next = std::make_unique<io::Alarm>(loop_, [this, node] { become_ready(node); });
   kubelet.next->set(loop_.now() + io::seconds{1});

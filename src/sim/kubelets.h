@@ -3,6 +3,7 @@
 // its return, are.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -35,6 +36,9 @@ class Kubelets {
   void stop(const std::string& node);
   void start(const std::string& node);
   bool running(const std::string& node) const;
+  // Told when the kubelet of a node stops, starts, or is one of the model from now on. Followers must not make changes
+  // themselves.
+  void follow(std::function<void(const std::string& node)> follower) { followers_.push_back(std::move(follower)); }
 
  private:
   struct Kubelet {
@@ -52,10 +56,12 @@ class Kubelets {
   kube::Json conditions(const char* ready, const char* other, const char* reason, const std::string& message,
                         const std::string& beat) const;
   void forget(const std::string& name);
+  void tell(const std::string& node) const;
 
   io::Loop& loop_;
   ApiServer& api_;
   std::map<std::string, Kubelet, std::less<>> kubelets_;
+  std::vector<std::function<void(const std::string&)>> followers_;
 };
 
 }  // namespace careen::sim

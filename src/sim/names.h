@@ -1,17 +1,13 @@
-// What names, labels and annotations may look like, in the server's words.
+// What names, labels and annotations may look like, in the server's words: the same checks as those of clients.
 #pragma once
 
-#include <string>
-#include <string_view>
-#include <vector>
+#include "kube/names.h"
 
 namespace careen::sim {
 
-// What is wrong; empty when nothing is.
-std::vector<std::string> subdomain_errors(std::string_view text);
-std::vector<std::string> label_errors(std::string_view text);
-// `what` is how the message calls it when there is more than one slash.
-std::vector<std::string> qualified_name_errors(std::string_view text, std::string_view what = "a qualified name");
-std::vector<std::string> label_value_errors(std::string_view text);
+using kube::label_errors;
+using kube::label_value_errors;
+using kube::qualified_name_errors;
+using kube::subdomain_errors;
 
 }  // namespace careen::sim

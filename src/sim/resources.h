@@ -45,6 +45,10 @@ struct Resource {
   std::string path() const;
   // How its objects begin: {"kind":"Node","apiVersion":"v1",
   std::string head() const;
+  // Its size can be read and written by itself.
+  bool has_scale() const {
+    return group == "apps" && !custom && (kind == "Deployment" || kind == "ReplicaSet" || kind == "StatefulSet");
+  }
   bool is_events_v1() const { return group == "events.k8s.io"; }
 };
 

@@ -1,10 +1,11 @@
-// Label and field selectors: their grammar, and what they match.
+// Label and field selectors of a request, and what they match.
 #pragma once
 
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "kube/label_selector.h"
 #include "sim/resources.h"
 #include "sim/value.h"
 #include "tl/expected.hpp"
@@ -24,21 +25,13 @@ class Selector {
   std::string name() const;
 
  private:
-  struct Requirement {
-    enum class Operator { in, not_in, exists, not_exists, greater, less };
-    std::string key;
-    Operator op = Operator::exists;
-    std::vector<std::string> values;
-  };
   struct FieldRequirement {
     std::string field;
     bool equal = true;
     std::string value;
   };
-  friend class LabelParser;
-  static bool holds(const Requirement& requirement, const json::value* labels);
 
-  std::vector<Requirement> labels_;
+  kube::LabelSelector labels_;
   std::vector<FieldRequirement> fields_;
 };
 

@@ -112,7 +112,9 @@ Error merge_list(json::value& known, const json::value& value, const Field* fiel
   } else if (auto error = merge_elements(known.get_array(), value.get_array(), *field)) {
     return error;
   }
-  if (order && order->is_array()) reorder(known.get_array(), before, order->get_array(), field->merge_key);
+  // Without an order of its own the patch is one.
+  const json::value& wanted = order && order->is_array() ? *order : value;
+  reorder(known.get_array(), before, wanted.get_array(), field->merge_key);
   return std::nullopt;
 }
 

@@ -27,13 +27,20 @@ std::optional<io::ServerResponse> refuse_writes(const io::ServerRequest& request
 
 io::Task<io::ServerResponse> at_once(io::ServerResponse response) { co_return response; }
 
-Server serve(io::RealLoop& loop, const std::string& address, io::ServerHandler answer) {
-  if (address.empty() || address == "0") return nullptr;
+// Where nobody has anything to tell us.
+constexpr size_t kShortBody = 64 << 10;
+// A little more than a review may have, so that one that is too long is answered with a review.
+constexpr size_t kReviewBody = kLongestReview + (1 << 20);
+// The API server drops connections it has not used for 90 s; it is better that it does than we.
+constexpr io::Duration kWebhookIdle = io::seconds{120};
+
+bool nowhere(const std::string& address) { return address.empty() || address == "0"; }
+
+io::ServerOptions options_for(const std::string& address) {
   io::ServerOptions options;
   options.address = address;
-  // Nobody has anything to tell us here.
-  options.max_body = 64 << 10;
-  return io::serve_http(loop, std::move(options), std::move(answer));
+  options.max_body = kShortBody;
+  return options;
 }
 
 }  // namespace
@@ -79,18 +86,47 @@ void show_problems(io::Metrics& metrics, const io::Problems& problems) {
   });
 }
 
+io::Task<io::ServerResponse> answer_webhooks(io::ServerRequest request,
+                                             const std::vector<AdmissionEndpoint*>& endpoints) {
+  for (AdmissionEndpoint* endpoint : endpoints) {
+    if (endpoint->path() == request.path) return endpoint->answer(std::move(request));
+  }
+  return at_once(not_found("admission webhooks"));
+}
+
 Server serve_metrics(io::RealLoop& loop, const std::string& address, io::Metrics& metrics,
-                     std::function<void()> on_scrape, InfoApi* info) {
-  Server server = serve(loop, address, [&metrics, on_scrape = std::move(on_scrape), info](io::ServerRequest request) {
+                     std::function<void()> on_scrape, InfoApi* info, MetricsSecurity security) {
+  if (nowhere(address)) return nullptr;
+  io::ServerOptions options = options_for(address);
+  options.log = std::move(security.log);
+  if (security.tls) security.tls->apply_to(options);
+  io::ServerHandler answer = [&metrics, on_scrape = std::move(on_scrape), info](io::ServerRequest request) {
     return answer_site(std::move(request), metrics, on_scrape, info);
-  });
-  if (info && server && *server) info->set_port((*server)->port());
+  };
+  if (security.auth) answer = security.auth->guard(std::move(answer));
+  Server server = io::serve_http(loop, std::move(options), std::move(answer));
+  if (info && server) info->set_port((*server)->port());
   return server;
 }
 
 Server serve_probes(io::RealLoop& loop, const std::string& address, const Probes& probes) {
-  return serve(loop, address,
-               [&probes](const io::ServerRequest& request) { return at_once(answer_probes(request, probes)); });
+  if (nowhere(address)) return nullptr;
+  return io::serve_http(loop, options_for(address), [&probes](const io::ServerRequest& request) {
+    return at_once(answer_probes(request, probes));
+  });
+}
+
+Server serve_webhooks(io::RealLoop& loop, const std::string& address, const ServingTls& tls,
+                      std::vector<AdmissionEndpoint*> endpoints, io::Log log) {
+  if (nowhere(address)) return nullptr;
+  io::ServerOptions options = options_for(address);
+  options.max_body = kReviewBody;
+  options.idle_timeout = kWebhookIdle;
+  options.log = std::move(log);
+  tls.apply_to(options);
+  return io::serve_http(loop, std::move(options), [endpoints = std::move(endpoints)](io::ServerRequest request) {
+    return answer_webhooks(std::move(request), endpoints);
+  });
 }
 
 }  // namespace careen::web

@@ -1,16 +1,22 @@
-// The HTTP surface of a replica: metrics, the info document and a page for people on one address, probes on another.
+// The HTTP surface of a replica: metrics, the info document and a page for people on one address, probes on another,
+// admission webhooks on a third.
 // What is answered is decided by plain functions of the request; the servers only carry them.
 #pragma once
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "io/http_server.h"
 #include "io/metrics.h"
 #include "io/problems.h"
+#include "web/admission.h"
 #include "web/info.h"
 #include "web/probes.h"
+#include "web/serving_tls.h"
+#include "web/token_auth.h"
 
 namespace careen::web {
 
@@ -24,14 +30,27 @@ io::Task<io::ServerResponse> answer_site(io::ServerRequest request, io::Metrics&
 // The probes; anything else is not found.
 io::ServerResponse answer_probes(const io::ServerRequest& request, const Probes& probes);
 
+// The webhook whose path it is; anything else is not found.
+io::Task<io::ServerResponse> answer_webhooks(io::ServerRequest request,
+                                             const std::vector<AdmissionEndpoint*>& endpoints);
+
 // Shows careen_problem{key} = 1 for each open problem, for as long as `metrics` lives.
 void show_problems(io::Metrics& metrics, const io::Problems& problems);
 
 // Each listens until its server is destroyed. An address that is empty or "0" means none: the pointer is null.
 using Server = io::Result<std::unique_ptr<io::HttpServer>>;
+// Who may read the metrics' address, and how it is carried.
+struct MetricsSecurity {
+  std::optional<ServingTls> tls = {};  // none: plain HTTP
+  TokenAuth* auth = nullptr;           // null: everybody may read. It must live as long as the server.
+  io::Log log = {};
+};
 // `info` may be null; it must live as long as the server.
 Server serve_metrics(io::RealLoop& loop, const std::string& address, io::Metrics& metrics,
-                     std::function<void()> on_scrape = {}, InfoApi* info = nullptr);
+                     std::function<void()> on_scrape = {}, InfoApi* info = nullptr, MetricsSecurity security = {});
 Server serve_probes(io::RealLoop& loop, const std::string& address, const Probes& probes);
+// The endpoints must live as long as the server.
+Server serve_webhooks(io::RealLoop& loop, const std::string& address, const ServingTls& tls,
+                      std::vector<AdmissionEndpoint*> endpoints, io::Log log = {});
 
 }  // namespace careen::web

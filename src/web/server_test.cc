@@ -106,6 +106,13 @@ io::Task<void> fetch(io::HttpClient& client, std::string url, std::optional<io::
   out = co_await client.send(std::move(request));
 }
 
+io::Task<void> send_to(io::HttpClient& client, io::HttpRequest request,
+                       std::optional<io::Result<io::HttpResponse>>& out) {
+  out = co_await client.send(std::move(request));
+}
+
+io::Task<kube::AdmissionVerdict> denied() { co_return kube::AdmissionVerdict::deny("no"); }
+
 // Through real sockets, once: the handlers themselves are tested without.
 TEST(ServerTest, AnswersOverTheNetwork) {
   io::RealLoop loop;
@@ -173,6 +180,71 @@ TEST(ServerTest, TheInfoDocumentPassesThroughAFollower) {
   EXPECT_EQ(io::header((**out).headers, "content-type"), "application/json");
   EXPECT_EQ((**out).body, large);
   EXPECT_EQ(asked, 2);
+}
+
+// Metrics that only a known user may read, over TLS; and a webhook as the API server calls it.
+TEST(ServerTest, SecuredMetricsAndWebhooks) {
+  io::RealLoop loop;
+  io::Metrics metrics;
+  io::Random random{1};
+  sim::TestApi api(loop);
+  api.treat = [](const kube::Request& request) {
+    sim::Treatment treatment;
+    const bool good = request.body.find("\"good\"") != std::string::npos;
+    const bool review = request.path.find("tokenreviews") != std::string::npos;
+    treatment.refuse = kube::Response{201,
+                                      !review ? R"({"status":{"allowed":true}})"
+                                      : good  ? R"({"status":{"authenticated":true,"user":{"username":"u"}}})"
+                                              : R"({"status":{}})",
+                                      std::nullopt};
+    return treatment;
+  };
+  const auto transport = api.connect(loop);
+  kube::Client kube_client(loop, *transport, metrics, random);
+  TokenAuth auth(kube_client);
+  const ServingTls tls = self_signed_tls(loop, {"127.0.0.1"});
+  const auto server = serve_metrics(loop, "127.0.0.1:0", metrics, {}, nullptr, {.tls = tls, .auth = &auth});
+  ASSERT_TRUE(server) << server.error().message;
+  std::string operation;
+  AdmissionEndpoint endpoint(loop, metrics, "/validate",
+                             [&](kube::AdmissionRequest request) -> io::Task<kube::AdmissionVerdict> {
+                               operation = request.operation;
+                               return denied();
+                             });
+  const auto webhooks = serve_webhooks(loop, "127.0.0.1:0", tls, {&endpoint});
+  ASSERT_TRUE(webhooks) << webhooks.error().message;
+
+  io::HttpClientOptions trusting;
+  trusting.tls.ca_pem = tls.pair()->certificate;
+  const auto client = io::make_http_client(loop, trusting);
+  const auto send = [&](const io::HttpServer& to, io::HttpRequest request, const std::string& path) {
+    request.url = "https://127.0.0.1:" + std::to_string(to.port()) + path;
+    std::optional<io::Result<io::HttpResponse>> out;
+    io::Scope scope(loop);
+    scope.spawn(send_to(*client, std::move(request), out));
+    loop.run_until([&] { return out.has_value(); });
+    EXPECT_TRUE(out->has_value()) << out->error().message;
+    return out->has_value() ? **out : io::HttpResponse{};
+  };
+  io::HttpRequest known, unknown, review;
+  known.headers = {{"Authorization", "Bearer good"}};
+  unknown.headers = {{"Authorization", "Bearer bad"}};
+  for (const char* path : {"/metrics", "/static/"}) {
+    EXPECT_EQ(send(**server, known, path).status, 200) << path;
+    EXPECT_EQ(send(**server, unknown, path).status, 401) << path;
+    EXPECT_EQ(send(**server, {}, path).status, 401) << path;
+  }
+  review.method = "POST";
+  review.headers = {{"Content-Type", "application/json"}};
+  review.body = R"({"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1",
+                    "request":{"uid":"7","operation":"CREATE","object":{}}})";
+  const auto answer = send(**webhooks, review, "/validate?timeout=15s");
+  EXPECT_EQ(operation, "CREATE");
+  ASSERT_EQ(answer.status, 200);
+  EXPECT_EQ(kube::Json::parse(answer.body)->at("/response/status/message").text(), "no") << answer.body;
+  EXPECT_EQ(send(**webhooks, review, "/other").status, 404);
+  review.body.assign((7 << 20) + 10, ' ');
+  EXPECT_EQ(kube::Json::parse(send(**webhooks, review, "/validate").body)->at("/response/status/code").integer(), 413);
 }
 
 TEST(ServerTest, NoAddressMeansNoServer) {

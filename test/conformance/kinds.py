@@ -66,6 +66,9 @@ KINDS = {kind.plural: kind for kind in [
     Kind("leases", "Lease", "/apis/coordination.k8s.io/v1", True, False, ["l1", "l2", "l3"]),
     Kind("configmaps", "ConfigMap", "/api/v1", True, False, ["c1", "c2", "c3"]),
     Kind("widgets", "Widget", f"/apis/{GROUP}/v1", True, True, ["w1", "w2", "w3"]),
+    # Only in pods.py.
+    Kind("pods", "Pod", "/api/v1", True, True, []),
+    Kind("poddisruptionbudgets", "PodDisruptionBudget", "/apis/policy/v1", True, True, []),
 ]}
 
 LABEL_KEYS = ["app", "tier", "example.com/zone", "go"]

@@ -51,6 +51,19 @@ spec: {holderIdentity: me, leaseDurationSeconds: 15}
 """
 
 
+
+
+def workload(kind, name, **spec):
+    """Its pods are labelled app=<name>."""
+    template = {"metadata": {"labels": {"app": name}}, "spec": {"containers": [{"name": "main", "image": f"{name}:1"}]}}
+    if kind == "Job":
+        template["spec"]["restartPolicy"] = "Never"
+    else:
+        spec["selector"] = {"matchLabels": {"app": name}}
+    return {"apiVersion": "batch/v1" if kind == "Job" else "apps/v1", "kind": kind,
+            "metadata": {"name": name, "namespace": "default"}, "spec": {**spec, "template": template}}
+
+
 class KubectlTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -73,13 +86,13 @@ class KubectlTest(unittest.TestCase):
 
     def kubectl(self, *arguments, stdin=None):
         result = subprocess.run(self._command(*arguments), text=True, input=stdin, stdout=subprocess.PIPE,
-                                stderr=subprocess.PIPE, timeout=30)
+                                stderr=subprocess.PIPE, timeout=120)
         self.assertEqual(result.returncode, 0, f"kubectl {' '.join(arguments)}:\n{result.stderr}")
         return result.stdout
 
     def refused(self, *arguments, stdin=None):
         result = subprocess.run(self._command(*arguments), text=True, input=stdin, stdout=subprocess.PIPE,
-                                stderr=subprocess.PIPE, timeout=30)
+                                stderr=subprocess.PIPE, timeout=120)
         self.assertNotEqual(result.returncode, 0, result.stdout)
         return result.stderr
 
@@ -190,6 +203,78 @@ class KubectlTest(unittest.TestCase):
         self.kubectl("delete", "widget", "w1")
         self.kubectl("delete", "crd", CRD["metadata"]["name"])
         self.assertRegex(self.refused("get", "widgets"), "doesn't have a resource type|could not find the requested")
+
+    # --- workloads -------------------------------------------------------------
+
+    def pods(self, *arguments):
+        return self.read("pods", *arguments)["items"]
+
+    def apply(self, *objects):
+        self.kubectl("apply", "-f", "-", stdin="\n".join(json.dumps(one) for one in objects))
+
+    def test_a_deployment_is_rolled_out_scaled_and_deleted(self):
+        self.apply(workload("Deployment", "web", replicas=3))
+        done = self.kubectl("rollout", "status", "deployment", "web", "--timeout=100s")
+        self.assertIn('deployment "web" successfully rolled out', done)
+        self.assertEqual(self.read("deployment", "web")["status"]["availableReplicas"], 3)
+        self.kubectl("scale", "deployment", "web", "--replicas=5")
+        self.kubectl("rollout", "status", "deployment", "web", "--timeout=100s")
+        self.assertEqual(len(self.pods("-l", "app=web")), 5)
+        self.kubectl("set", "image", "deployment/web", "main=web:2")
+        self.kubectl("rollout", "status", "deployment", "web", "--timeout=100s")
+        images = {pod["spec"]["containers"][0]["image"] for pod in self.pods("-l", "app=web")
+                  if "deletionTimestamp" not in pod["metadata"]}
+        self.assertEqual(images, {"web:2"})
+        self.kubectl("delete", "deployment", "web")
+        poll(lambda: not self.pods("-l", "app=web"), 60, "the pods to go")
+        self.assertEqual(self.read("replicasets")["items"], [])
+
+    def test_a_stateful_set_and_a_daemon_set_are_rolled_out(self):
+        self.apply(workload("StatefulSet", "db", replicas=2, serviceName="db"), workload("DaemonSet", "agent"))
+        self.kubectl("rollout", "status", "statefulset", "db", "--timeout=100s")
+        self.kubectl("rollout", "status", "daemonset", "agent", "--timeout=100s")
+        self.assertEqual([pod["metadata"]["name"] for pod in self.pods("-l", "app=db")], ["db-0", "db-1"])
+        self.assertEqual(sorted(pod["spec"]["nodeName"] for pod in self.pods("-l", "app=agent")),
+                         [f"node-{index}" for index in range(5)])
+
+    def test_a_job_completes(self):
+        job = workload("Job", "once", completions=2, parallelism=1)
+        job["spec"]["template"]["metadata"]["annotations"] = {"model.careen.dev/run-time": "1"}
+        self.apply(job)
+        self.kubectl("wait", "--for=condition=Complete", "job/once", "--timeout=100s")
+        self.assertEqual(self.read("job", "once")["status"]["succeeded"], 2)
+
+    def test_a_node_is_drained_and_comes_back(self):
+        budget = {"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": {"name": "web"},
+                  "spec": {"maxUnavailable": 1, "selector": {"matchLabels": {"app": "web"}}}}
+        self.apply(workload("Deployment", "web", replicas=10), budget, workload("DaemonSet", "agent"),
+                   workload("StatefulSet", "db", replicas=2, serviceName="db"))
+        for owner in ("deployment/web", "daemonset/agent", "statefulset/db"):
+            self.kubectl("rollout", "status", owner, "--timeout=100s")
+        poll(lambda: self.read("pdb", "web")["status"].get("disruptionsAllowed") == 1, 60, "the budget's status")
+
+        def apps_on(node):
+            return [pod["metadata"]["name"] for pod in self.pods("--field-selector", f"spec.nodeName={node}")
+                    if pod["metadata"]["labels"]["app"] != "agent"]
+        node = self.pods("-l", "app=db")[0]["spec"]["nodeName"]
+        self.assertTrue(apps_on(node))
+        self.assertIn("cannot delete DaemonSet-managed Pods", self.refused("drain", node))
+        drained = self.kubectl("drain", node, "--ignore-daemonsets", "--timeout=100s")
+        self.assertIn(f"node/{node} drained", drained)
+        self.assertEqual(apps_on(node), [])
+        self.assertEqual(len(self.pods("-l", "app=agent", "--field-selector", f"spec.nodeName={node}")), 1)
+        for owner in ("deployment/web", "statefulset/db"):
+            self.kubectl("rollout", "status", owner, "--timeout=100s")
+        # Only this node can take the next pod.
+        for other in (f"node-{index}" for index in range(5)):
+            if other != node:
+                self.kubectl("cordon", other)
+        self.kubectl("scale", "deployment", "web", "--replicas=11")
+        poll(lambda: any(condition.get("reason") == "Unschedulable" for pod in self.pods("-l", "app=web")
+                         for condition in pod["status"].get("conditions", [])), 60, "a pod that fits nowhere")
+        self.kubectl("uncordon", node)
+        self.kubectl("rollout", "status", "deployment/web", "--timeout=100s")
+        self.assertEqual(len(apps_on(node)), 1)
 
     # --- careen ----------------------------------------------------------------
 

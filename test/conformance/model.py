@@ -15,7 +15,7 @@ def _die_with_parent():
 
 class Model:
     def __init__(self, binary, *flags):
-        self._command = [binary, "model", "--listen", "127.0.0.1:0", *(flags or ["--nodes", "0"])]
+        self._command = [binary, "model", "--listen", "127.0.0.1:0", *(flags or ["--nodes", "0", "--no-controllers"])]
         self._process = None
 
     def up(self):

@@ -8,7 +8,7 @@ An operation is a dictionary: `what` (its class, for reports), `method`, `path`,
     "$generated:N"                               the Nth name from the last (0: the newest) that the server generated
     "$continue:PLURAL"                           the token of the last page of that kind
 
-KEY is the object's path. A watch has `watch`, its number. So operations can be left out, which is how a sequence that
+KEY is the object's path. A watch has `watch`, its number. The answer to an `unseen` operation is not compared. So operations can be left out, which is how a sequence that
 shows a difference is made short.
 """
 

@@ -5,6 +5,7 @@ every watch event.
     CAREEN_BINARY=build/dev/careen test/conformance/run.py      the seeds of the test
     test/conformance/run.py --seed 7 --operations 5000          more
     test/conformance/run.py --seed 7 --operations 900 --only 3,17,899    just these of them
+    test/conformance/run.py --pods                              only pods, evictions and disruption budgets
     test/conformance/run.py --self                              a real server with another one: the test of the test
 
 A difference is printed with the operations that lead to it, as few as were found in a short time. What differs on
@@ -27,10 +28,14 @@ from allowed import ALLOWED  # noqa: E402
 from cluster import Cluster, Stopped, stop_on_signals  # noqa: E402
 from model import Model  # noqa: E402
 from operations import Generator  # noqa: E402
+from pods import PodGenerator  # noqa: E402
 from server import Server  # noqa: E402
 
 SEEDS = [1, 2, 3, 4]
 OPERATIONS = 1000
+# Of pods and budgets, for each of the first seeds so many; with --pods as many as are asked for.
+POD_SEEDS = 2
+POD_OPERATIONS = 450
 # How long the events of a watch may take on the slower server.
 PATIENCE = 5.0
 QUIET = 0.25
@@ -144,7 +149,7 @@ class Comparison:
 
         path = difference.operation["path"]
         plural = next((word for word in reversed(path.split("/")) if word in
-                       ("nodes", "leases", "configmaps", "widgets")), "")
+                       ("nodes", "leases", "configmaps", "widgets", "pods")), "")
         quick = [o for o in kept if o["path"].startswith(path) or o is difference.operation]
         wide = [o for o in kept if plural in o["path"]]
         found = difference
@@ -195,7 +200,7 @@ def describe(operation):
     return f"#{operation['number']} {operation['what']}: {text}"
 
 
-def report(seed, count, operations, difference, before=12):
+def report(again, operations, difference, before=12):
     where = "" if difference.event is None else f", event {difference.event} of its watch"
     print(f"\nDIFFERENCE at operation {difference.operation['number']}{where}")
     for operation in operations[-before:] if difference.event is None else operations[:before]:
@@ -205,7 +210,7 @@ def report(seed, count, operations, difference, before=12):
     for line in short_diff(*difference.sides)[2:60]:
         print("      ", line[:400])
     only = ",".join(str(operation["number"]) for operation in operations)
-    print(f"  again: test/conformance/run.py --seed {seed} --operations {count}"
+    print(f"  again: test/conformance/run.py {again}"
           + (f" --only {only}" if len(only) < 1000 else ""))
     sys.stdout.flush()
 
@@ -217,6 +222,7 @@ def main():
                         help=f"for each seed (default: {OPERATIONS})")
     parser.add_argument("--only", help="numbers of the operations to run, with commas")
     parser.add_argument("--all", action="store_true", help="go on after a difference, and do not look for fewer operations")
+    parser.add_argument("--pods", action="store_true", help="only pods, evictions and disruption budgets")
     parser.add_argument("--self", action="store_true", dest="itself", help="compare a real server with a second one")
     parser.add_argument("--cluster", help="use this running testcluster instead of bringing one up")
     parser.add_argument("--second", help="the same for the second one of --self")
@@ -261,35 +267,46 @@ def run(arguments, binary, ended):
         right = real_server("second", f"conformance-{os.getpid()}-b", ended, arguments.second)
         right.prepare()
     found = 0
-    for seed in arguments.seed or SEEDS:
+    for seed, pods in rounds(arguments):
         if not arguments.itself:
             model = Model(binary)
             ended.append(model)
             right = Server("model", model.up())
             right.prepare()
         begun = time.monotonic()
-        operations = Generator(seed).operations(arguments.operations)
+        count = min(arguments.operations, POD_OPERATIONS) if pods and not arguments.pods else arguments.operations
+        operations = (PodGenerator if pods else Generator)(seed).operations(count)
         if arguments.only:
             wanted = {int(number) for number in arguments.only.split(",")}
             operations = [operation for operation in operations if operation["number"] in wanted]
         comparison = Comparison(left, right)
         differences = comparison.run(operations, stop_at=10 ** 6 if arguments.all else 1)
-        print(f"seed {seed}: {comparison.compared} operations, {comparison.events} watch events compared in "
-              f"{time.monotonic() - begun:.1f} s: {len(differences) or 'no'} differences", flush=True)
+        print(f"seed {seed}{', pods' if pods else ''}: {comparison.compared} operations, {comparison.events} watch events "
+              f"compared in {time.monotonic() - begun:.1f} s: {len(differences) or 'no'} differences", flush=True)
         for reason, times in sorted(comparison.allowed.items()):
             print(f"    {times} × {reason}")
         for difference in differences:
             found += 1
+            again = f"--seed {seed} --operations {count}" + (" --pods" if pods else "")
             if arguments.all or arguments.only:
-                report(seed, arguments.operations, operations if arguments.only else [difference.operation], difference)
+                report(again, operations if arguments.only else [difference.operation], difference)
             else:
                 kept, shown = comparison.shrink(operations, difference, arguments.shrink)
-                report(seed, arguments.operations, kept, shown)
+                report(again, kept, shown)
         comparison.reset()
         if not arguments.itself:
             model.down()
             ended.remove(model)
     return 1 if found else 0
+
+
+def rounds(arguments):
+    """Seeds, and whether the round is one of pods."""
+    seeds = arguments.seed or SEEDS
+    if not arguments.pods:
+        yield from ((seed, False) for seed in seeds)
+    if arguments.pods or not arguments.only:
+        yield from ((seed, True) for seed in (seeds if arguments.pods else seeds[:POD_SEEDS]))
 
 
 if __name__ == "__main__":

@@ -20,6 +20,8 @@ _UUID = re.compile(r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{
 # Those that the generator uses stay as they are.
 _OWN_UUID = re.compile(r"(11111111|99999999|00000000)-")
 _TIME = re.compile(r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$")
+# Times that the generator uses.
+_OWN_TIME = "2026-01-02T"
 _AGE = re.compile(r"^(\d+[smhd])+$")
 _GENERATED = re.compile(r"\b(gen-\d{3}-|Bad_)[a-z0-9]{5}\b")
 _TOO_OLD = re.compile(r"(too old resource version: \d+) \(\d+\)")
@@ -30,8 +32,8 @@ _MISSING_UID = "00000000-0000-0000-0000-000000000000"
 
 
 class Answer:
-    def __init__(self, status, body, content_type=""):
-        self.status, self.content_type = status, content_type
+    def __init__(self, status, body, content_type="", retry_after=None):
+        self.status, self.content_type, self.retry_after = status, content_type, retry_after
         try:
             self.value = json.loads(body) if body else None
         except ValueError:
@@ -88,6 +90,8 @@ class Symbols:
         if isinstance(value, list):
             return [self.comparable(element, key) for element in value]
         if isinstance(value, str):
+            if _TIME.match(value) and not value.startswith(_OWN_TIME):
+                return "<time>"
             return "<age>" if key == "cells" and _AGE.match(value) else self.text(value)
         return value
 
@@ -183,7 +187,8 @@ class Server:
             try:
                 self._connection.request(method, path, body=body, headers=headers)
                 response = self._connection.getresponse()
-                return Answer(response.status, response.read(), response.headers.get("Content-Type", ""))
+                return Answer(response.status, response.read(), response.headers.get("Content-Type", ""),
+                              response.headers.get("Retry-After"))
             except (OSError, http.client.HTTPException):
                 self._connection.close()
                 self._connection = None
@@ -271,8 +276,13 @@ class Server:
             return self._open_watch(operation, target)
         answer = self.request(operation["method"], target, body, operation.get("type"), operation.get("accept"))
         self._remember(operation, path, answer)
-        return {"status": answer.status, "type": answer.content_type,
-                "body": self.symbols.comparable(answer.value)}
+        if operation.get("unseen"):
+            return {}
+        comparable = {"status": answer.status, "type": answer.content_type,
+                      "body": self.symbols.comparable(answer.value)}
+        if answer.retry_after:
+            comparable["retry after"] = answer.retry_after
+        return comparable
 
     def _remember(self, operation, path, answer):
         value = answer.value
@@ -295,9 +305,9 @@ class Server:
 
     def remove(self, path):
         """The object goes, whatever holds it, and is forgotten."""
-        path = self._fill_path(path).removesuffix("/status")
+        path = self._fill_path(path).removesuffix("/status").removesuffix("/eviction").removesuffix("/binding")
         self.call("PATCH", path, {"metadata": {"finalizers": None}}, "application/merge-patch+json")
-        self.call("DELETE", path)
+        self.call("DELETE", path + "?gracePeriodSeconds=0")
         self._seen.pop(path, None)
         self._read.pop(path, None)
         words = path.split("/")
@@ -349,6 +359,8 @@ class Server:
         for name in NAMESPACES + ["conf-other"]:
             self.call("POST", "/api/v1/namespaces",
                       {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
+            # Pods need one; a controller would make it.
+            self.call("POST", f"/api/v1/namespaces/{name}/serviceaccounts", {"metadata": {"name": "default"}})
         self.call("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", CRD)
         end = time.monotonic() + 20
         while time.monotonic() < end:
@@ -368,5 +380,10 @@ class Server:
                 path = f"{kind.collection(meta.get('namespace'))}/{meta['name']}"
                 if meta.get("finalizers"):
                     self.call("PATCH", path, {"metadata": {"finalizers": None}}, "application/merge-patch+json")
-                self.call("DELETE", path)
+                self.call("DELETE", path + "?gracePeriodSeconds=0")
+        for item in self.request("GET", "/api/v1/namespaces").value["items"]:
+            # No controller ends these.
+            if item["metadata"]["name"].startswith("conf-going"):
+                item["spec"]["finalizers"] = []
+                self.call("PUT", f"/api/v1/namespaces/{item['metadata']['name']}/finalize", item)
         self.forget()

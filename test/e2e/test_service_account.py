@@ -73,13 +73,14 @@ class ServiceAccountTest(CareenTest):
         self.assertEqual({entry["user"]["username"] for entry in entries}, {"system:serviceaccount:kube-system:careen"})
         used = {(resource_of(entry), entry["verb"]) for entry in entries}
         granted = set()
-        for name in ("clusterrole/careen", "role/careen"):
+        for name in ("clusterrole/careen", "clusterrole/careen-profiles", "role/careen", "role/careen-profiles"):
             role = json.loads(self.cluster.kubectl("get", "-n", "kube-system", name, "-o", "json"))
             granted |= {(resource, verb) for rule in role["rules"] for resource in rule["resources"]
                         for verb in rule["verbs"]}
         self.assertEqual(used - granted, set())
-        # After conflicts, for events that repeat, for replicas that do not lead, and for hypervisors.
-        seldom = {("nodes", "get"), ("events", "patch"), ("pods", "get")}
+        # After conflicts, for events that repeat, for replicas that do not lead, for drains and for hypervisors.
+        seldom = {("nodes", "get"), ("events", "patch"), ("pods", "get"), ("pods/eviction", "create"),
+                  ("poddisruptionbudgets", "list"), ("poddisruptionbudgets", "watch")}
         self.assertEqual({(resource, verb) for resource, verb in granted - used if resource != "hypervisors"} - seldom,
                          set(), "rights that nothing uses")
 

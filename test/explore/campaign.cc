@@ -139,7 +139,8 @@ void take_and_return(Draw& draw, Campaign& campaign, const NodePlan& node) {
   }
 }
 
-// By time; what comes at the same time stays in its order.
+}  // namespace
+
 std::vector<Edit> in_order(std::vector<Edit> edits) {
   std::multimap<io::Duration, Edit> sorted;
   for (Edit& edit : edits) sorted.emplace(edit.at, std::move(edit));
@@ -147,8 +148,6 @@ std::vector<Edit> in_order(std::vector<Edit> edits) {
   for (auto& [at, edit] : sorted) edits.push_back(std::move(edit));
   return edits;
 }
-
-}  // namespace
 
 io::Duration Campaign::last_event() const {
   io::Duration last = edits.empty() ? io::Duration{0} : edits.back().at;

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,19 @@ struct NodePlan {
   std::string name;
   Labels labels;
   bool affinity_pod = false;  // runs a pod that prefers operational nodes
+  bool cordoned = false;      // by people, before anything begins
+  bool drain_taint = false;   // has the taint of NodeMaintenance objects for reasons of its own
+};
+
+// Something that runs on the nodes.
+struct Workload {
+  enum class Kind { deployment, stateful_set, daemon_set, bare_pod };
+  Kind kind = Kind::deployment;
+  std::string name;
+  int replicas = 1;
+  std::optional<int> max_unavailable = {};  // of its disruption budget
+  int ends_in = 1;                          // seconds that its pods take to end
+  std::string node = {};                    // of a bare pod
 };
 
 // Something a person does to a node.
@@ -31,6 +45,11 @@ struct Edit {
     make,      // and made again, with the labels that people want on it
     pod,       // its pod goes, or comes
     load,      // what Prometheus says from now on, of no node in particular
+    maintain,  // a NodeMaintenance of that name is made for it
+    release,   // and deleted
+    cordon,
+    uncordon,
+    budget,  // so many pods of the workload may be unavailable from now on
   };
   io::Duration at{};
   std::string node;
@@ -46,6 +65,8 @@ struct Campaign {
   std::vector<io::Duration> skews;  // one a replica
   bool cache_pods = false;          // by the replicas, whether they need them or not
   std::vector<Edit> edits;          // in order of time
+  bool drains = false;              // nodes have kubelets, pods live on them, and there are NodeMaintenance objects
+  std::vector<Workload> workloads;
 
   // Nothing of people, and no time of the day, comes after this.
   io::Duration last_event() const;
@@ -56,6 +77,9 @@ struct Campaign {
 Campaign draw_campaign(uint64_t seed);
 // Three nodes one after the other, for crashes at every single write.
 Campaign small_campaign(int replicas, bool marks);
+
+// By time; what comes at the same time stays in its order.
+std::vector<Edit> in_order(std::vector<Edit> edits);
 
 inline std::string node_path(std::string_view name) { return "/api/v1/nodes/" + std::string(name); }
 inline std::string pod_path(std::string_view node) { return "/api/v1/namespaces/default/pods/on-" + std::string(node); }

@@ -71,6 +71,12 @@ std::string triggers_of(const Plan& plan) {
     out += check(p, "guard", "alterFinalizer", "key: " + plan.guard());
     out += check(p, "unguard", "alterFinalizer", fmt::format("key: {}, remove: true", plan.guard()));
   }
+  if (plan.drain != Plan::Drain::none) {
+    const std::string keys =
+        plan.forced ? fmt::format(", forceEviction: true, evictionTimeout: {}", text_of(kEvictionTimeout)) : "";
+    out += check(p, "drain", "eviction", "action: drain" + keys);
+    out += check(p, "uncordon", "eviction", "action: uncordon");
+  }
   if (plan.versions) {
     out += check(p, "update", "alterLabel", fmt::format("key: {}, value: {}", kVersion, kNewVersion));
   }
@@ -149,6 +155,27 @@ std::string notify_chain(const Plan& plan, State state, bool muted) {
   return names.empty() ? "" : fmt::format("    notify: {}\n", fmt::join(names, " && "));
 }
 
+std::string enter_chain(const Plan& plan) {
+  std::vector<std::string> names;
+  if (plan.drain == Plan::Drain::in_enter) names.push_back(plan.name + "_drain");
+  if (plan.marks) names.push_back(plan.name + "_mark");
+  return names.empty() ? "" : fmt::format("    enter: {}\n", fmt::join(names, " && "));
+}
+
+std::string admission_trigger(const Plan& plan) {
+  std::string out = plan.name + "_busy";
+  if (plan.guards) out += fmt::format(" && {}_guard", plan.name);
+  if (plan.drain == Plan::Drain::in_trigger) out += fmt::format(" && {}_drain", plan.name);
+  return out;
+}
+
+std::string leaving_trigger(const Plan& plan) {
+  std::string out = fmt::format("{0}_{1} && {0}_free", plan.name, plan.versions ? "update" : "finish");
+  if (plan.guards) out += fmt::format(" && {}_unguard", plan.name);
+  if (plan.drain != Plan::Drain::none) out += fmt::format(" && {}_uncordon", plan.name);
+  return out + fmt::format(" && {}_note", plan.name);
+}
+
 std::string profile_of(const Plan& plan, bool muted) {
   const auto& p = plan.name;
   return fmt::format(
@@ -158,14 +185,13 @@ std::string profile_of(const Plan& plan, bool muted) {
       "  maintenance-required:\n{3}"
       "    transitions:\n"
       "    - {{check: \"!{0}_go\", next: operational}}\n"
-      "    - {{check: \"{4}\", next: in-maintenance, trigger: {0}_busy{5}}}\n"
+      "    - {{check: \"{4}\", next: in-maintenance, trigger: {5}}}\n"
       "  in-maintenance:\n{6}{7}"
-      "    transitions: [{{check: {0}_stay{8}, next: operational, trigger: {9} && {0}_free{10} && {0}_note}}]\n",
+      "    transitions: [{{check: {0}_stay{8}, next: operational, trigger: {9}}}]\n",
       p, notify_chain(plan, State::operational, muted), request_check(plan),
       notify_chain(plan, State::maintenance_required, muted), admission_check(plan),
-      plan.guards ? " && " + p + "_guard" : "", plan.marks ? "    enter: " + p + "_mark\n" : "",
-      notify_chain(plan, State::in_maintenance, muted), plan.healthy ? " && " + p + "_healthy" : "",
-      p + (plan.versions ? "_update" : "_finish"), plan.guards ? " && " + p + "_unguard" : "");
+      admission_trigger(plan), enter_chain(plan), notify_chain(plan, State::in_maintenance, muted),
+      plan.healthy ? " && " + p + "_healthy" : "", leaving_trigger(plan));
 }
 
 }  // namespace

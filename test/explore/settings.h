@@ -21,6 +21,7 @@ inline constexpr double kTooHigh = 5;
 inline constexpr const char* kThreadLease = "thread";
 inline constexpr io::Duration kThreadPeriod = io::minutes{10};
 inline constexpr io::Duration kRequeue = io::seconds{30};
+inline constexpr io::Duration kEvictionTimeout = io::seconds{40};
 
 struct Limit {
   int max = 1;
@@ -83,6 +84,9 @@ struct Plan {
   std::optional<Stagger> stagger;
   Hours hours;
   std::vector<Telling> tellings;
+  enum class Drain { none, in_trigger, in_enter };
+  Drain drain = Drain::none;
+  bool forced = false;  // pods that are not evicted within kEvictionTimeout are deleted
 
   std::string go() const { return "example.com/go-" + name; }
   std::string done() const { return "example.com/done-" + name; }

@@ -16,6 +16,8 @@ std::span<const ActionKind> action_kinds() {
       {"create-pods", "person", read_create_pods},
       {"delete", "person", read_delete},
       {"patch", "person", read_patch},
+      {"maintain", "person", read_maintain},
+      {"release", "person", read_release},
       {"stop-kubelet", "fault", read_stop_kubelet},
       {"start-kubelet", "fault", read_start_kubelet},
       {"configure", "person", read_configure},

@@ -35,6 +35,9 @@ Perform read_delete(const Value& value, Reading& reading);
 Perform read_patch(const Value& value, Reading& reading);
 Perform read_stop_kubelet(const Value& value, Reading& reading);
 Perform read_start_kubelet(const Value& value, Reading& reading);
+// On what is drained, and the objects that ask for it (actions_drains.cc).
+Perform read_maintain(const Value& value, Reading& reading);
+Perform read_release(const Value& value, Reading& reading);
 // On careen (actions_careen.cc).
 Perform read_configure(const Value& value, Reading& reading);
 Perform read_edit_config(const Value& value, Reading& reading);
@@ -61,9 +64,15 @@ std::vector<std::pair<std::string, std::optional<double>>> read_measures(const V
 // Nodes and pods as the file describes them: `node-1..3: {profile: reboot}`.
 std::vector<PlannedObject> read_nodes(const Value& value, Reading& reading);
 std::vector<PlannedObject> read_pods(const Value& value, Reading& reading);
+std::vector<PlannedObject> read_workloads(const Value& value, Reading& reading);
+std::vector<PlannedObject> read_budgets(const Value& value, Reading& reading);
+// How long a pod works and takes to end, into its annotations and its spec.
+void read_behaviour(Fields& fields, kube::Json& metadata_holder, kube::Json& spec);
 // Any objects, by their paths: `/apis/kvm.cloud.sap/v1/hypervisors/node-1..3: {spec: {…}}`.
 std::vector<PlannedObject> read_paths(const Value& value, Reading& reading);
-// Nodes come with a kubelet, which is ready after that time.
-void make_object(Stage& stage, const PlannedObject& planned, io::Duration ready_after);
+// Asks the API server to create it; returns what it has against that, or nothing.
+std::string post_object(Stage& stage, const PlannedObject& planned);
+// Nodes come with a kubelet, which is ready after that time. Returns what is wrong, or nothing.
+std::string make_object(Stage& stage, const PlannedObject& planned, io::Duration ready_after);
 
 }  // namespace careen::scenarios

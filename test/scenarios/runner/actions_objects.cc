@@ -236,14 +236,18 @@ std::vector<PlannedObject> read_pods(const Value& value, Reading& reading) {
     const auto nodes = nodes_value ? reading.node_names(*nodes_value) : std::vector<std::string>{};
     const Value* owner = fields.find("owner");
     const bool prefers_operational = fields.flag("prefers-operational");
+    Json behaviour = Json::object(), spec = Json::object();
+    read_behaviour(fields, behaviour, spec);
     fields.finish();
     size_t index = 0;
     for (const std::string& name : expand(member.key)) {
-      Json pod = Json::object({{"apiVersion", "v1"}, {"kind", "Pod"}});
+      Json pod = behaviour;
+      pod.set({"apiVersion"}, "v1").set({"kind"}, "Pod").set({"spec"}, spec);
       pod.set({"metadata", "name"}, name).set({"metadata", "namespace"}, ns);
       set_all(pod, "labels", labels, index);
       if (!nodes.empty()) pod.set({"spec", "nodeName"}, nodes[index % nodes.size()]);
       pod.set({"status", "phase"}, "Running");
+      pod.set({"status", "conditions"}, Json::array().push_back(Json::object({{"type", "Ready"}, {"status", "True"}})));
       if (owner) set_owner(pod, *owner, reading.faults);
       if (prefers_operational) prefer_operational(pod);
       out.push_back({fmt::format("/api/v1/namespaces/{}/pods/{}", ns, name), std::move(pod)});
@@ -253,22 +257,24 @@ std::vector<PlannedObject> read_pods(const Value& value, Reading& reading) {
   return out;
 }
 
-void make_object(Stage& stage, const PlannedObject& planned, io::Duration ready_after) {
+std::string make_object(Stage& stage, const PlannedObject& planned, io::Duration ready_after) {
+  if (planned.posted) return post_object(stage, planned);
   if (!planned.path.starts_with("/api/v1/nodes/")) {
     stage.cluster.api.put(planned.path, planned.object, kPerson);
-    return;
+    return {};
   }
   auto machine = sim::Kubelets::usual_machine();
   machine.ready_after = ready_after;
   const Json& node = planned.object;
   stage.cluster.kubelets.add(std::string(node.at("/metadata/name").text().value_or("")),
                              pairs(node.at("/metadata/labels")), pairs(node.at("/metadata/annotations")), machine);
-  if (!node["spec"]) return;
+  if (!node["spec"]) return {};
   Json taints(stage.cluster.api.object(planned.path).at("/spec/taints"));
   node.at("/spec/taints").for_each_element([&](JsonView taint) { taints.push_back(Json(taint)); });
   Json patch = Json::object({{"spec", Json(node["spec"])}});
   patch.set({"spec", "taints"}, std::move(taints));
   stage.cluster.api.merge(planned.path, patch, kPerson);
+  return {};
 }
 
 Perform read_stop_kubelet(const Value& value, Reading& reading) {

@@ -111,6 +111,9 @@ void Crew::launch(Member& one) {
   if (const auto skew = plan_.skew.find(one.name); skew != plan_.skew.end()) options.skew = skew->second;
   options.leader_election = plan_.leader_election;
   options.cache_pods = plan_.cache_pods;
+  options.profiles = plan_.profiles;
+  options.maintenances = plan_.maintenances;
+  if (plan_.in_pods) options.own_pod = one.name;
   options.controller.notify_blocking = plan_.notify_blocking;
   options.controller.dry_run = plan_.dry_run;
   options.environment = plan_.environment;
@@ -167,11 +170,17 @@ void Crew::configure(std::string config) {
   }
 }
 
+bool Crew::may_run(const std::string& name) const {
+  if (!plan_.in_pods) return true;
+  const kube::Json pod = cluster_.api.object("/api/v1/namespaces/kube-system/pods/" + name);
+  return !pod.view().is_null() && !pod.at("/metadata/deletionTimestamp").exists();
+}
+
 void Crew::tend() {
   for (const auto& one : members_) {
     if (!one->process || !one->process->exit_code()) continue;
     one->exit_code = one->process->exit_code();
-    const bool again = !one->stopping;
+    const bool again = !one->stopping && may_run(one->name);
     note(one->name,
          fmt::format("ends with exit code {}{}", *one->exit_code,
                      again ? fmt::format("; it is started again in {}", io::format_duration(kRestart)) : ""));

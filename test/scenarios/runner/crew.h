@@ -21,6 +21,9 @@ struct CrewPlan {
   bool notify_blocking = false;
   bool dry_run = false;
   bool cache_pods = false;
+  bool profiles = true;
+  bool maintenances = false;
+  bool in_pods = false;  // each runs in the pod kube-system/NAME; where that is gone or going, it is not started again
   std::map<std::string, std::string> environment;
   std::map<std::string, io::Duration> skew;  // by replica
   std::string config;
@@ -76,6 +79,7 @@ class Crew {
   void launch(Member& member);
   void note(const std::string& who, std::string what);
   Member& member(const std::string& name) const;
+  bool may_run(const std::string& name) const;
 
   io::VirtualTime& time_;
   sim::Cluster& cluster_;

@@ -8,11 +8,29 @@ namespace careen::scenarios {
 
 std::span<const ExpectationKind> expectation_kinds() {
   static constexpr ExpectationKind kKinds[] = {
-      {"all", read_all},           {"any", read_any},           {"none", read_none},     {"count", read_count},
-      {"order", read_order},       {"event", read_event},       {"writes", read_writes}, {"log", read_log},
-      {"metrics", read_metrics},   {"problems", read_problems}, {"config", read_config}, {"leader", read_leader},
-      {"replicas", read_replicas}, {"why", read_why},           {"object", read_object}, {"message", read_message},
-      {"queries", read_queries},   {"lease", read_lease},       {"info", read_info},
+      {"all", read_all},
+      {"any", read_any},
+      {"none", read_none},
+      {"count", read_count},
+      {"order", read_order},
+      {"event", read_event},
+      {"writes", read_writes},
+      {"log", read_log},
+      {"metrics", read_metrics},
+      {"problems", read_problems},
+      {"config", read_config},
+      {"leader", read_leader},
+      {"replicas", read_replicas},
+      {"why", read_why},
+      {"object", read_object},
+      {"message", read_message},
+      {"queries", read_queries},
+      {"lease", read_lease},
+      {"info", read_info},
+      {"maintenance", read_maintenance},
+      {"pods", read_pods_there},
+      {"evictions", read_evictions},
+      {"budgets", read_budgets_kept},
   };
   return kKinds;
 }

@@ -40,6 +40,11 @@ Check read_log(const Value& value, Reading& reading);
 Check read_message(const Value& value, Reading& reading);
 Check read_queries(const Value& value, Reading& reading);
 Check read_lease(const Value& value, Reading& reading);
+// On drains, what they do to pods, and the objects that ask for them (expectations_drains.cc).
+Check read_maintenance(const Value& value, Reading& reading);
+Check read_pods_there(const Value& value, Reading& reading);
+Check read_evictions(const Value& value, Reading& reading);
+Check read_budgets_kept(const Value& value, Reading& reading);
 // On careen itself (expectations_careen.cc).
 Check read_metrics(const Value& value, Reading& reading);
 Check read_problems(const Value& value, Reading& reading);

@@ -28,6 +28,7 @@ EventWanted read_one_event(const Value& value, Reading& reading) {
     wanted.node = read_text(*node, "node", reading.faults).value_or("*");
     reading.node_names(wanted.node, node->where);
   }
+  if (const auto about = fields.text("about")) wanted.node = *about;
   wanted.note = fields.text("note").value_or("*");
   wanted.times = fields.amount("times").value_or(kAtLeastOnce);
   wanted.since = read_since(fields);
@@ -132,7 +133,8 @@ Check read_writes(const Value& value, Reading& reading) {
   std::vector<std::pair<std::string, Amount>> wanted;
   std::string by = "*";
   Since since;
-  const std::vector<std::string> known = {"nodes", "leases", "events", "hypervisors", "by", "since"};
+  const std::vector<std::string> known = {"nodes", "leases", "events", "hypervisors", "nodemaintenances",
+                                          "pods",  "by",     "since"};
   for (const Member& member : members(value, "writes", reading.faults)) {
     if (member.key == "by") {
       by = reading.replica_name(member.value).value_or("*");

@@ -64,11 +64,12 @@ class Player {
       first_nodes_ += object.path.starts_with("/api/v1/nodes/") ? 1 : 0;
     }
     for (const PlannedObject& object : scenario_.objects) {
-      make_object(stage_, object, {});
+      const std::string wrong = make_object(stage_, object, {});
+      if (!wrong.empty()) failures_.push_back({{}, object.path, "cannot be made", wrong, {}});
     }
     for (const auto& [query, number] : scenario_.measures) stage_.cluster.outside.values[query] = number;
     for (const Expectation& one : scenario_.never) guards_.push_back({one, "never"});
-    for (const Expectation& one : scenario_.always) guards_.push_back({one, "always", {}, true});
+    for (const Expectation& one : scenario_.always) guards_.push_back({one, "always", {}, scenario_.careen.profiles});
     for (const std::string& name : stage_.crew.names()) stage_.crew.start(name);
   }
 

@@ -17,6 +17,8 @@ namespace careen::scenarios {
 
 struct Stage;
 
+inline constexpr std::string_view kMaintenances = "/apis/nodemaintenance.medik8s.io/v1beta1/nodemaintenances";
+
 // Something that is done to the cluster, to careen, or to the network between them.
 struct Action {
   profiles::Position where;
@@ -39,6 +41,7 @@ struct Mark {
   size_t logs = 0;
   size_t messages = 0;
   size_t queries = 0;
+  size_t evictions = 0;
 };
 
 // Something that must be so. What counts things that happen, such as events and messages, counts from the mark on.
@@ -63,6 +66,7 @@ struct Step {
 struct PlannedObject {
   std::string path;
   kube::Json object;
+  bool posted = false;  // the path is that of its collection, and the API server fills in what it lacks
 };
 
 struct Scenario {

@@ -35,7 +35,7 @@ class ScenarioReader {
     collect_nodes(nodes, steps);
     read_careen(fields.find("careen"));
     read_config(fields);
-    read_objects(nodes, pods, fields.find("objects"));
+    read_objects(fields, nodes, pods);
     if (const Value* measures = fields.find("measures")) {
       for (const auto& [query, number] : read_measures(*measures, reading_)) {
         if (number) scenario_.measures[query] = *number;
@@ -96,9 +96,24 @@ class ScenarioReader {
       scenario_.careen.notify_blocking = fields.flag("notify-blocking");
       scenario_.careen.dry_run = fields.flag("dry-run");
       scenario_.careen.cache_pods = fields.flag("cache-pods");
+      scenario_.careen.in_pods = fields.flag("in-pods");
+      if (const Value* controllers = fields.find("controllers")) read_controllers(*controllers);
       fields.finish();
     }
     name_replicas();
+  }
+
+  void read_controllers(const Value& value) {
+    CrewPlan& plan = scenario_.careen;
+    plan.profiles = plan.maintenances = false;
+    for (const Value* item : items(value)) {
+      const std::string name = read_text(*item, "a controller", faults_).value_or("");
+      if (name != "profiles" && name != "nodemaintenance") {
+        faults_.unknown(item->where, "controller", name, {"profiles", "nodemaintenance"});
+      }
+      plan.profiles = plan.profiles || name == "profiles";
+      plan.maintenances = plan.maintenances || name == "nodemaintenance";
+    }
   }
 
   void name_replicas() {
@@ -121,14 +136,17 @@ class ScenarioReader {
     const auto text = fields.text("config");
     const Value* file = fields.find("config-file");
     if (file && text) faults_.add(file->where, "config and config-file exclude each other");
-    if (!file && !text)
+    if (!file && !text && scenario_.careen.profiles)
       faults_.add(root_.where, "`config` is missing: careen's configuration, or config-file: its name");
     if (text) scenario_.careen.config = *text;
     if (file && !text) scenario_.careen.config = reading_.file(*file).value_or("");
     reading_.config = scenario_.careen.config;
   }
 
-  void read_objects(const Value* nodes, const Value* pods, const Value* others) {
+  void read_objects(Fields& fields, const Value* nodes, const Value* pods) {
+    const Value* workloads = fields.find("workloads");
+    const Value* budgets = fields.find("budgets");
+    const Value* others = fields.find("objects");
     std::vector<std::string> parts;
     const auto take = [&](const Value* value, auto read, std::string_view what) {
       if (!value) return;
@@ -138,6 +156,8 @@ class ScenarioReader {
     };
     take(nodes, read_nodes, "nodes");
     take(pods, read_pods, "pods");
+    take(workloads, read_workloads, "workloads");
+    take(budgets, read_budgets, "budgets");
     take(others, read_paths, "other objects");
     scenario_.summary = fmt::format("{}", fmt::join(parts, ", "));
   }

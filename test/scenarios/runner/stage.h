@@ -25,8 +25,8 @@ struct Stage {
                 [this](const std::string& replica, const std::string& node) { return crew.explain(replica, node); }) {}
 
   Mark mark() const {
-    return {witness.events().size(), witness.writes().size(), crew.logs().size(), cluster.outside.messages().size(),
-            cluster.outside.asked().size()};
+    return {witness.events().size(),           witness.writes().size(),        crew.logs().size(),
+            cluster.outside.messages().size(), cluster.outside.asked().size(), witness.pods().evictions().size()};
   }
 
   Timeline timeline;

@@ -5,8 +5,10 @@
 #include <algorithm>
 
 #include "app/replica.h"
+#include "nodemaintenance/names.h"
 #include "profiles/data.h"
 #include "profiles/names.h"
+#include "scenario.h"
 #include "troubles.h"
 
 namespace careen::scenarios {
@@ -96,10 +98,12 @@ std::string NodeView::state() const {
 }
 
 Witness::Witness(io::Loop& loop, sim::Cluster& cluster, Timeline& timeline, Explain explain)
-    : loop_(loop), timeline_(timeline), explain_(std::move(explain)) {
+    : loop_(loop), timeline_(timeline), explain_(std::move(explain)), pods_(cluster.api, timeline) {
   cluster.api.observe([this](const sim::Change& change) { see(change); });
   cluster.network.served = [this](const sim::Sending& sending, const kube::Response& response) {
-    if (!sending.writes() || response.status >= 300 || !is_careen(sending.client)) return;
+    if (!sending.writes() || !is_careen(sending.client)) return;
+    pods_.see_request(loop_.now(), replica_of(sending.client), sending.request, response.status);
+    if (response.status >= 300) return;
     writes_.push_back({loop_.now(), replica_of(sending.client), plural_of(sending.request.path)});
   };
   cluster.outside.on_message = [this, &cluster](const sim::Outside::Message& message) {
@@ -123,10 +127,13 @@ void Witness::hear(const sim::Outside& outside, const sim::Outside::Message& mes
 }
 
 void Witness::see(const sim::Change& change) {
-  const bool lock = change.name == app::Replica::kLock;
+  const bool further_lock = change.name == nodemaintenance::kLock;
+  const bool lock = further_lock || change.name == app::Replica::kLock;
   if (change.collection == "/api/v1/nodes") see_node(change);
   if (change.collection.ends_with("/events")) see_event(change);
-  if (lock) see_lock(change);
+  if (change.collection == "/api/v1/pods") pods_.see(change, is_careen(change.by));
+  if (change.collection == kMaintenances) see_maintenance(change);
+  if (lock) see_lock(change, further_lock ? "the lock of NodeMaintenance objects" : "the leader's lock");
   if (change.collection == "/api/v1/nodes" && on_node) on_node();
   if (!lock && on_change) on_change();
 }
@@ -163,6 +170,7 @@ void Witness::tell_of_node(const sim::Change& change, const NodeView& before, co
   auto happened = moves(before, after);
   const bool moved = !happened.empty();
   std::vector<std::string> keys;
+  if (before.cordoned != after.cordoned) keys.emplace_back(after.cordoned ? "cordons it" : "uncordons it");
   changed_keys("label", before.labels, after.labels, keys);
   changed_keys("annotation", before.annotations, after.annotations, keys);
   if (happened.empty() && before.state() != after.state()) {
@@ -197,17 +205,33 @@ void Witness::see_event(const sim::Change& change) {
   if (seen.times > 0) events_.push_back(std::move(seen));
 }
 
-void Witness::see_lock(const sim::Change& change) {
+// When its phase changes, and when it goes.
+void Witness::see_maintenance(const sim::Change& change) {
+  const auto phase = [](const sim::Text& text) {
+    return text ? text_or(Json::parse(*text)->at("/status/phase"), "new") : std::string("new");
+  };
+  const bool gone = change.type == sim::Change::Type::deleted;
+  if (!gone && phase(change.before) == phase(change.object)) return;
+  timeline_.add({change.at,
+                 replica_of(change.by),
+                 fmt::format("maintenance {}: {}", change.name,
+                             gone ? "is gone" : fmt::format("{} → {}", phase(change.before), phase(change.object))),
+                 {},
+                 {}});
+}
+
+void Witness::see_lock(const sim::Change& change, std::string_view what) {
   const auto lease = Json::parse(*change.object);
   const std::string holder =
       change.type == sim::Change::Type::deleted ? "" : text_or(lease->at("/spec/holderIdentity"));
-  if (holder == holder_) return;
+  std::string& known = holders_[change.name];
+  if (holder == known) return;
   if (holder.empty()) {
-    timeline_.add({change.at, replica_of(change.by), "gives the leader's lock back", {}, {}});
+    timeline_.add({change.at, replica_of(change.by), fmt::format("gives {} back", what), {}, {}});
   } else {
-    timeline_.add({change.at, holder.substr(0, holder.find('_')), "takes the leader's lock", {}, {}});
+    timeline_.add({change.at, holder.substr(0, holder.find('_')), fmt::format("takes {}", what), {}, {}});
   }
-  holder_ = holder;
+  known = holder;
 }
 
 }  // namespace careen::scenarios

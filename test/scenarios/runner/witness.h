@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "pods_seen.h"
 #include "profiles/decide.h"
 #include "sim/cluster.h"
 #include "timeline.h"
@@ -57,6 +58,8 @@ class Witness {
   // Nodes as they went into maintenance.
   const std::vector<Entry>& entries() const { return entries_; }
 
+  const PodsSeen& pods() const { return pods_; }
+
   // Called after every change of a node, and of anything but careen's lock; also when something reaches the outside.
   std::function<void()> on_node;
   std::function<void()> on_change;
@@ -65,7 +68,8 @@ class Witness {
   void see(const sim::Change& change);
   void see_node(const sim::Change& change);
   void see_event(const sim::Change& change);
-  void see_lock(const sim::Change& change);
+  void see_lock(const sim::Change& change, std::string_view what);
+  void see_maintenance(const sim::Change& change);
   void hear(const sim::Outside& outside, const sim::Outside::Message& message);
   void tell_of_readiness(const sim::Change& change, const NodeView& before, const NodeView& after);
   void tell_of_node(const sim::Change& change, const NodeView& before, const NodeView& after);
@@ -78,7 +82,8 @@ class Witness {
   std::map<std::string, int> event_counts_;  // by path
   std::vector<WriteSeen> writes_;
   std::vector<Entry> entries_;
-  std::string holder_;
+  std::map<std::string, std::string> holders_;  // of the locks
+  PodsSeen pods_;
   std::set<std::string> lost_;  // nodes that were ready and are not
 };
 

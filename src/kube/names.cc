@@ -1,8 +1,8 @@
-#include "sim/names.h"
+#include "kube/names.h"
 
 #include <algorithm>
 
-namespace careen::sim {
+namespace careen::kube {
 
 namespace {
 
@@ -106,4 +106,4 @@ std::vector<std::string> label_value_errors(std::string_view text) {
   return out;
 }
 
-}  // namespace careen::sim
+}  // namespace careen::kube

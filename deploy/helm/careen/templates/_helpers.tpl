@@ -1,0 +1,124 @@
+{{- define "careen.name" -}}
+{{- default .Chart.Name .Values.nameOverride | trunc 50 | trimSuffix "-" -}}
+{{- end -}}
+
+{{- define "careen.fullname" -}}
+{{- if .Values.fullnameOverride -}}
+{{- .Values.fullnameOverride | trunc 40 | trimSuffix "-" -}}
+{{- else if contains (include "careen.name" .) .Release.Name -}}
+{{- .Release.Name | trunc 40 | trimSuffix "-" -}}
+{{- else -}}
+{{- printf "%s-%s" .Release.Name (include "careen.name" .) | trunc 40 | trimSuffix "-" -}}
+{{- end -}}
+{{- end -}}
+
+{{- define "careen.selectorLabels" -}}
+app.kubernetes.io/name: {{ include "careen.name" . }}
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end -}}
+
+{{- define "careen.labels" -}}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
+{{ include "careen.selectorLabels" . }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+{{- end -}}
+
+{{- define "careen.serviceAccountName" -}}
+{{- if .Values.serviceAccount.create -}}
+{{- default (include "careen.fullname" .) .Values.serviceAccount.name -}}
+{{- else -}}
+{{- required "serviceAccount.name is needed when serviceAccount.create is false" .Values.serviceAccount.name -}}
+{{- end -}}
+{{- end -}}
+
+{{- /* "true" or nothing. */ -}}
+{{- define "careen.profiles" -}}
+{{- if has "profiles" .Values.controllers }}true{{ end -}}
+{{- end -}}
+{{- define "careen.nodemaintenance" -}}
+{{- if has "nodemaintenance" .Values.controllers }}true{{ end -}}
+{{- end -}}
+{{- define "careen.webhook" -}}
+{{- if and .Values.webhook.enabled (has "nodemaintenance" .Values.controllers) }}true{{ end -}}
+{{- end -}}
+{{- define "careen.selfSigned" -}}
+{{- if and (include "careen.webhook" .) (eq .Values.webhook.certificate "selfSigned") }}true{{ end -}}
+{{- end -}}
+
+{{- define "careen.webhookService" -}}{{ include "careen.fullname" . }}-webhook{{- end -}}
+{{- define "careen.webhookSecret" -}}
+{{- if eq .Values.webhook.certificate "secret" -}}
+{{- required "webhook.existingSecret is needed when webhook.certificate is secret" .Values.webhook.existingSecret -}}
+{{- else -}}
+{{- include "careen.fullname" . }}-webhook-tls
+{{- end -}}
+{{- end -}}
+
+{{- define "careen.metricsPort" -}}
+{{- if .Values.metrics.secure }}{{ .Values.metrics.securePort }}{{ else }}{{ .Values.metrics.port }}{{ end -}}
+{{- end -}}
+
+{{- define "careen.image" -}}
+{{- if .Values.image.digest -}}
+{{ .Values.image.repository }}@{{ .Values.image.digest }}
+{{- else -}}
+{{ .Values.image.repository }}:{{ .Values.image.tag | default .Chart.AppVersion }}
+{{- end -}}
+{{- end -}}
+
+{{- define "careen.affinity" -}}
+{{- if .Values.affinity }}
+{{- toYaml .Values.affinity }}
+{{- else if eq .Values.antiAffinity "hard" }}
+podAntiAffinity:
+  requiredDuringSchedulingIgnoredDuringExecution:
+  - topologyKey: kubernetes.io/hostname
+    labelSelector:
+      matchLabels:
+        {{- include "careen.selectorLabels" . | nindent 8 }}
+{{- else if eq .Values.antiAffinity "soft" }}
+podAntiAffinity:
+  preferredDuringSchedulingIgnoredDuringExecution:
+  - weight: 100
+    podAffinityTerm:
+      topologyKey: kubernetes.io/hostname
+      labelSelector:
+        matchLabels:
+          {{- include "careen.selectorLabels" . | nindent 10 }}
+{{- end }}
+{{- end -}}
+
+{{- /* A binding of a role to careen's account: (dict "root" . "kind" "Role" "name" … "namespace" …). */ -}}
+{{- define "careen.binding" -}}
+apiVersion: rbac.authorization.k8s.io/v1
+kind: {{ .kind }}Binding
+metadata:
+  name: {{ .name }}
+  {{- if .namespace }}
+  namespace: {{ .namespace }}
+  {{- end }}
+  labels:
+    {{- include "careen.labels" .root | nindent 4 }}
+roleRef:
+  apiGroup: rbac.authorization.k8s.io
+  kind: {{ .kind }}
+  name: {{ .name }}
+subjects:
+- kind: ServiceAccount
+  name: {{ include "careen.serviceAccountName" .root }}
+  namespace: {{ .root.Release.Namespace }}
+{{- end -}}
+
+{{- /* The head of a role, up to its rules; arguments as above. */ -}}
+{{- define "careen.role" -}}
+apiVersion: rbac.authorization.k8s.io/v1
+kind: {{ .kind }}
+metadata:
+  name: {{ .name }}
+  {{- if .namespace }}
+  namespace: {{ .namespace }}
+  {{- end }}
+  labels:
+    {{- include "careen.labels" .root | nindent 4 }}
+{{- end -}}

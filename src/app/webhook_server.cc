@@ -1,0 +1,51 @@
+#include "app/webhook_server.h"
+
+#include "nodemaintenance/names.h"
+
+namespace careen::app {
+
+WebhookServer::WebhookServer(WebhookServerParts parts, const WebhookOptions& options)
+    : p_(std::move(parts)),
+      options_(options),
+      rules_(p_.replica.reader(), {.protect_control_plane = options.protect_control_plane}),
+      endpoint_(
+          p_.loop, p_.replica.metrics(), std::string(nodemaintenance::kWebhookPath),
+          [this](kube::AdmissionRequest request) { return rules_.judge(std::move(request)); }, p_.log) {
+  if (!wanted() || !options_.self_signed) return;
+  certificates_ = std::make_unique<web::WebhookCertificates>(
+      web::WebhookCertificatesParts{p_.loop, p_.replica.reader(), p_.replica.metrics(), p_.replica.problems(),
+                                    p_.random, p_.log},
+      web::WebhookCertificatesOptions{.ns = p_.ns,
+                                      .secret = options_.secret,
+                                      .service = options_.service,
+                                      .configuration = options_.configuration,
+                                      .hosts = options_.hosts});
+}
+
+io::Result<web::ServingTls> WebhookServer::tls() {
+  if (certificates_) return web::ServingTls{.pair = [this] { return certificates_->current(); }};
+  const std::string usual = p_.temporary + "/" + web::kWebhookFolder;
+  return web::webhook_tls_from_files(p_.files, options_.cert_dir.empty() ? usual : options_.cert_dir);
+}
+
+io::Result<void> WebhookServer::open() {
+  if (!wanted()) return {};
+  auto certificate = tls();
+  if (!certificate) return tl::make_unexpected(certificate.error());
+  auto served = web::serve_webhooks(p_.loop, options_.address, *certificate, {&endpoint_}, p_.log);
+  if (!served) return tl::make_unexpected(served.error());
+  server_ = std::move(*served);
+  p_.log.info("the webhook is served", "address", options_.address);
+  return {};
+}
+
+io::Task<void> WebhookServer::run() {
+  if (certificates_) co_await certificates_->run();
+}
+
+std::optional<std::string> WebhookServer::unready() const {
+  if (!certificates_ || certificates_->ready()) return std::nullopt;
+  return "the webhook's certificate is not published yet";
+}
+
+}  // namespace careen::app

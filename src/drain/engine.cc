@@ -1,0 +1,212 @@
+#include "drain/engine.h"
+
+#include <algorithm>
+
+#include "drain/engine_parts.h"
+#include "drain/reason.h"
+
+namespace careen::drain {
+
+Engine::Parts::Meters::Meters(io::Metrics& metrics)
+    : pending(metrics.gauge("careen_drain_pods_pending", "Pods that have to leave nodes that are drained.")),
+      blocked(metrics.gauge("careen_drain_blocked_pods", "Of these, pods that a budget or the server holds back.")),
+      running(metrics.gauge("careen_drains_running", "Drains that are not complete.")),
+      duration(metrics.histogram("careen_drain_duration_seconds", "How long drains took until the node was empty.",
+                                 {1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1800, 3600, 7200, 14400, 43200})) {
+  for (const char* result : {"accepted", "blocked", "gone", "error"}) {
+    evictions[result] = &metrics.counter("careen_drain_evictions_total",
+                                         "Requests to evict or delete a pod, by how they ended.", {{"result", result}});
+  }
+}
+
+Engine::Parts::Parts(Engine& owner, EngineParts parts, EngineOptions given)
+    : engine(owner),
+      p(std::move(parts)),
+      options(std::move(given)),
+      permits(p.loop, std::max(options.requests_in_flight, 1)),
+      stopped(p.loop),
+      flush_alarm(p.loop, [this] { flush(); }),
+      meters(p.metrics) {
+  // The stores may live longer than the engine.
+  const std::weak_ptr<bool> still = alive;
+  p.pods.subscribe([this, still](const kube::Pod* before, const kube::Pod* after) {
+    if (!still.expired()) pod_changed(before, after);
+  });
+  p.budgets.subscribe([this, still](const kube::DisruptionBudget* before, const kube::DisruptionBudget* after) {
+    if (!still.expired()) budget_changed(before, after);
+  });
+}
+
+void Engine::Parts::begin(const Key& key, Options wanted) {
+  if (const auto known = drains.find(key); known != drains.end()) {
+    if (known->second->options != wanted) set_options(*known->second, std::move(wanted));
+    return;
+  }
+  const uint64_t id = ++sequence;
+  auto made = std::make_unique<Drain>(
+      p.loop,
+      [this, id] {
+        if (Drain* late = find_drain(id)) time_is_over(*late);
+      },
+      [this, id] {
+        if (Drain* waiting = find_drain(id)) start_list(*waiting);
+      });
+  Drain& drain = *drains.emplace(key, std::move(made)).first->second;
+  drain.key = key;
+  drain.id = id;
+  drain.begun_at = p.loop.now();
+  drain.progress.begun = p.loop.wall_now();
+  by_node[key.node].push_back(&drain);
+  p.log.info("drain begins", "node", key.node, "owner", key.owner);
+  set_options(drain, std::move(wanted));
+  start_list(drain);
+}
+
+// All pods are judged before any is considered: one that must not be touched keeps the others.
+void Engine::Parts::set_options(Drain& drain, Options wanted) {
+  drain.options = std::move(wanted);
+  drain.timed_out = false;
+  drain.deadline.cancel();
+  if (drain.options.timeout > io::Duration::zero()) drain.deadline.set(drain.begun_at + drain.options.timeout);
+  std::vector<kube::Pod> bound;
+  p.pods.for_each_on(drain.key.node, [&](const kube::Pod& pod) { bound.push_back(pod); });
+  std::sort(bound.begin(), bound.end(),
+            [](const auto& a, const auto& b) { return std::tie(a.ns, a.name) < std::tie(b.ns, b.name); });
+  for (const kube::Pod& pod : bound) join(drain, pod);
+  update_phase(drain);
+  consider_all(drain);
+  tell(drain);
+}
+
+void Engine::Parts::end(const Key& key) {
+  const auto known = drains.find(key);
+  if (known == drains.end()) return;
+  Drain& drain = *known->second;
+  p.log.info("drain ends", "node", key.node, "owner", key.owner);
+  auto& there = by_node[key.node];
+  std::erase(there, &drain);
+  if (there.empty()) by_node.erase(key.node);
+  std::vector<Target*> left;
+  for (const auto& [name, target] : drain.pods) left.push_back(target);
+  for (Target* target : left) {
+    leave(drain, *target);
+    consider(*target);
+    drop_if_unused(*target);
+  }
+  drains.erase(known);
+  if (drains.empty()) std::erase_if(lanes, [&](const auto& lane) { return lane.second->lane.idle(p.loop.now()); });
+  if (!flush_alarm.pending()) flush_alarm.set(p.loop.now());
+}
+
+void Engine::Parts::time_is_over(Drain& drain) {
+  if (drain.progress.phase == Progress::Phase::drained) return;
+  drain.timed_out = true;
+  drain.progress.errors.clear();
+  for (const auto& [name, target] : drain.pods) {
+    const Membership* membership = target->membership(drain);
+    const auto pod = pod_of(*target);
+    if (!membership->pending() || !pod) continue;
+    drain.progress.errors.push_back(
+        timeout_text(*pod, pod->terminating() || target->accepted.has_value(), drain.options.timeout));
+  }
+  p.log.warn("drain has not ended in time", "node", drain.key.node, "owner", drain.key.owner, "timeout",
+             go_duration_text(drain.options.timeout));
+  update_phase(drain);
+}
+
+bool Engine::Parts::is_active(const Drain& drain) const {
+  if (!pods_are_known || drain.timed_out || drain.refusals > 0) return false;
+  return drain.listing == Drain::Listing::done || !drain.may_be_refused();
+}
+
+void Engine::Parts::update_phase(Drain& drain) {
+  using Phase = Progress::Phase;
+  const bool empty = pods_are_known && drain.listing == Drain::Listing::done && drain.pending == 0;
+  const Phase phase = drain.timed_out      ? Phase::failed
+                      : drain.refusals > 0 ? Phase::refused
+                      : empty              ? Phase::drained
+                                           : Phase::draining;
+  Progress& progress = drain.progress;
+  if (phase == progress.phase) return;
+  progress.phase = phase;
+  progress.drained_at.reset();
+  if (phase == Phase::drained) {
+    progress.drained_at = p.loop.wall_now();
+    p.log.info("node is drained", "node", drain.key.node, "owner", drain.key.owner);
+    if (!std::exchange(drain.measured, true)) {
+      meters.duration.observe(io::to_seconds(p.loop.now() - drain.begun_at));
+    }
+  }
+  consider_all(drain);
+  tell(drain);
+}
+
+Engine::Engine(EngineParts parts, EngineOptions options)
+    : parts_(std::make_unique<Parts>(*this, std::move(parts), std::move(options))) {}
+
+Engine::~Engine() = default;
+
+void Engine::subscribe(Listener listener) { parts_->listeners.push_back(std::move(listener)); }
+
+void Engine::begin(const Key& key, Options options) { parts_->begin(key, std::move(options)); }
+
+void Engine::end(const Key& key) { parts_->end(key); }
+
+bool Engine::has(const Key& key) const { return parts_->drains.contains(key); }
+
+const Progress* Engine::progress(const Key& key) const {
+  const auto it = parts_->drains.find(key);
+  return it == parts_->drains.end() ? nullptr : &parts_->progress_of(*it->second);
+}
+
+void Engine::pods_known() {
+  if (std::exchange(parts_->pods_are_known, true)) return;
+  parts_->resume();
+}
+
+void Engine::budgets_known() {
+  parts_->p.problems.clear("drain budgets");
+  if (std::exchange(parts_->budget_state, Parts::Budgets::known) == Parts::Budgets::known) return;
+  parts_->resume();
+}
+
+void Engine::budgets_unavailable(std::string why) {
+  parts_->p.problems.raise("drain budgets", "disruption budgets cannot be watched: " + why +
+                                                "; evictions that one forbids are tried again after a while");
+  if (std::exchange(parts_->budget_state, Parts::Budgets::unavailable) == Parts::Budgets::unavailable) return;
+  parts_->resume();
+}
+
+void Engine::daemon_sets_known() {
+  std::vector<kube::Pod> controlled;
+  for (const auto& [uid, target] : parts_->targets) {
+    const auto pod = parts_->pod_of(*target);
+    if (pod && pod->owner_kind == "DaemonSet") controlled.push_back(*pod);
+  }
+  for (const kube::Pod& pod : controlled) parts_->pod_seen(pod);
+}
+
+io::Task<void> Engine::run() {
+  io::Scope sending(parts_->p.loop);
+  struct Running {
+    Parts& parts;
+    io::Scope& sending;
+    ~Running() {
+      sending.cancel();
+      parts.abandon();
+    }
+  } running{*parts_, sending};
+  parts_->sending = &sending;
+  parts_->stopping = false;
+  parts_->resume();
+  co_await parts_->stopped.wait();
+}
+
+io::Task<void> Engine::stop() {
+  parts_->stopping = true;
+  if (!parts_->sending) co_return;
+  co_await parts_->sending->join();
+  parts_->stopped.notify();
+}
+
+}  // namespace careen::drain

@@ -1,0 +1,219 @@
+// What happens to pods and budgets, and which drains and pods it concerns.
+#include <algorithm>
+
+#include "drain/engine_parts.h"
+#include "kube/objects.h"
+
+namespace careen::drain {
+
+namespace {
+
+std::optional<Rank> lowest(const Drain& drain) {
+  return drain.left.empty() ? std::nullopt : std::optional(drain.left.begin()->first);
+}
+
+}  // namespace
+
+Membership* Target::membership(const Drain& drain) {
+  const auto it =
+      std::find_if(memberships.begin(), memberships.end(), [&](const Membership& one) { return one.drain == &drain; });
+  return it == memberships.end() ? nullptr : &*it;
+}
+
+Target* Engine::Parts::find_target(const std::string& uid) {
+  const auto it = targets.find(uid);
+  return it == targets.end() ? nullptr : it->second.get();
+}
+
+Target& Engine::Parts::target_of(const kube::Pod& pod) {
+  if (Target* known = find_target(pod.uid)) return *known;
+  auto made = std::make_unique<Target>(p.loop, [this, uid = pod.uid] { look_again(uid); });
+  Target& target = *made;
+  target.ns = pod.ns;
+  target.name = pod.name;
+  target.uid = pod.uid;
+  target.node = pod.node;
+  target.sequence = ++sequence;
+  targets.emplace(pod.uid, std::move(made));
+  by_namespace[target.ns].insert(&target);
+  if (is_own(target)) own = &target;
+  return target;
+}
+
+bool Engine::Parts::is_own(const Target& target) const {
+  return !options.own_pod.empty() && target.name == options.own_pod && target.ns == options.own_namespace;
+}
+
+void Engine::Parts::drop_if_unused(Target& target) {
+  // One that is on its way is kept for its answer.
+  if (!target.memberships.empty() || target.in_flight != Action::none) return;
+  leave_queue(target);
+  count_to_send(target, false);
+  if (target.blocked) --blocked;
+  const auto forget = [&](auto& index) {
+    const auto it = index.find(target.ns);
+    if (it == index.end()) return;
+    it->second.erase(&target);
+    if (it->second.empty()) index.erase(it);
+  };
+  forget(by_namespace);
+  forget(refused);
+  if (own == &target) own = nullptr;
+  // A copy: the key must outlive what it finds.
+  targets.erase(std::string(target.uid));
+}
+
+// Null when the pod is gone, or another one has its name.
+std::optional<kube::Pod> Engine::Parts::pod_of(const Target& target) const {
+  auto pod = p.pods.find(target.ns, target.name);
+  if (!pod || pod->uid != target.uid) return std::nullopt;
+  return pod;
+}
+
+Rank Engine::Parts::rank_of(const kube::Pod& pod, const Options& wanted) const {
+  Rank rank;
+  while (rank.tier < wanted.tiers.size() &&
+         !wanted.tiers[rank.tier].matches([&pod](std::string_view key) { return pod.label(key); })) {
+    ++rank.tier;
+  }
+  if (wanted.by_priority) rank.priority = pod.priority;
+  return rank;
+}
+
+void Engine::Parts::pod_changed(const kube::Pod* before, const kube::Pod* after) {
+  if (before && (!after || after->uid != before->uid)) pod_gone(before->uid);
+  if (after) pod_seen(*after);
+}
+
+void Engine::Parts::pod_seen(const kube::Pod& pod) {
+  const auto there = by_node.find(pod.node);
+  if (there == by_node.end()) return;
+  for (Drain* drain : there->second) {
+    const auto turn = lowest(*drain);
+    join(*drain, pod);
+    update_phase(*drain);
+    changed_turns(*drain, turn);
+  }
+  if (Target* target = find_target(pod.uid)) consider(*target);
+}
+
+void Engine::Parts::pod_gone(const std::string& uid) {
+  Target* target = find_target(uid);
+  if (!target) return;
+  for (const std::string& budget : target->budgets) {
+    if (const auto it = lanes.find(budget); it != lanes.end())
+      it->second->lane.leaves(target->name, p.pods.newest_version());
+  }
+  while (!target->memberships.empty()) {
+    Drain& drain = *target->memberships.back().drain;
+    const auto turn = lowest(drain);
+    leave(drain, *target);
+    update_phase(drain);
+    changed_turns(drain, turn);
+  }
+  drop_if_unused(*target);
+}
+
+// Judges the pod as the drain's options want it. Considering it is up to the caller.
+void Engine::Parts::join(Drain& drain, const kube::Pod& pod) {
+  Target& target = target_of(pod);
+  target.deletion = pod.deletion;
+  target.ready = pod.flags.ready;
+  cover(target, pod);
+  const bool daemon = pod.owner_kind == "DaemonSet" && p.daemon_set;
+  const auto state = daemon ? p.daemon_set(pod.ns, pod.owner_name) : DaemonSetState::exists;
+  Verdict verdict = judge(pod, drain.options, state, p.loop.wall_now());
+  const Rank rank = is_own(target) ? kOwn : rank_of(pod, drain.options);
+
+  Membership* membership = target.membership(drain);
+  if (!membership) {
+    membership = &target.memberships.emplace_back();
+    membership->drain = &drain;
+    drain.pods[{target.ns, target.name}] = &target;
+    if (drain.listing != Drain::Listing::done) ++drain.progress.total_pods;
+    tell(drain);
+  }
+  if (membership->judged) count(*membership, -1);
+  const bool the_same =
+      membership->judged && membership->verdict.fate == verdict.fate && membership->verdict.message == verdict.message;
+  membership->judged = true;
+  membership->verdict = std::move(verdict);
+  membership->rank = rank;
+  count(*membership, 1);
+  if (membership->pending() && !std::exchange(membership->counted, true)) ++drain.progress.pods_to_evict;
+  if (!the_same) tell(drain);
+}
+
+void Engine::Parts::leave(Drain& drain, Target& target) {
+  Membership* membership = target.membership(drain);
+  count(*membership, -1);
+  target.memberships.erase(target.memberships.begin() + (membership - target.memberships.data()));
+  if (const auto it = drain.pods.find({target.ns, target.name}); it != drain.pods.end() && it->second == &target) {
+    drain.pods.erase(it);
+  }
+  tell(drain);
+}
+
+void Engine::Parts::count(Membership& membership, int sign) {
+  Drain& drain = *membership.drain;
+  if (membership.pending()) drain.pending += sign;
+  if (membership.verdict.fate == Fate::refuse) drain.refusals += sign;
+  if (membership.verdict.fate != Fate::take || membership.rank == kOwn) return;
+  int& left = drain.left[membership.rank];
+  left += sign;
+  if (left == 0) drain.left.erase(membership.rank);
+}
+
+// The pods of another rank have their turn.
+void Engine::Parts::changed_turns(Drain& drain, std::optional<Rank> before) {
+  if (lowest(drain) != before && !drain.left.empty()) consider_all(drain);
+}
+
+void Engine::Parts::consider_all(Drain& drain) {
+  for (const auto& [name, target] : drain.pods) consider(*target);
+}
+
+void Engine::Parts::cover(Target& target, const kube::Pod& pod) {
+  std::vector<std::string> keys;
+  for (const kube::DisruptionBudget* budget : kube::budgets_of(p.budgets, pod)) keys.push_back(budget->key());
+  if (pod.terminating()) {
+    for (const std::string& key : keys) lane_of(key).lane.leaves(target.name, pod.version);
+  }
+  if (keys == target.budgets) return;
+  leave_queue(target);
+  target.budgets = std::move(keys);
+}
+
+void Engine::Parts::budget_changed(const kube::DisruptionBudget* before, const kube::DisruptionBudget* after) {
+  const kube::DisruptionBudget& budget = after ? *after : *before;
+  const auto lane = lanes.find(budget.key());
+  if (lane != lanes.end()) lane->second->lane.budget_is(after);
+
+  const auto in_namespace = by_namespace.find(budget.ns);
+  if (in_namespace == by_namespace.end()) return;
+  const bool covers_others = !before || !after || !(before->selector == after->selector);
+  if (covers_others) {
+    for (Target* target : in_namespace->second) {
+      if (const auto pod = pod_of(*target)) cover(*target, *pod);
+      consider(*target);
+    }
+  }
+  if (const auto waiting = refused.find(budget.ns); waiting != refused.end()) {
+    const std::set<Target*, BySequence> released = std::move(waiting->second);
+    refused.erase(waiting);
+    for (Target* target : released) {
+      if (target->setback) target->setback->retry_at = p.loop.now();
+      consider(*target);
+    }
+  }
+  if (lane == lanes.end()) return;
+  // Pods that are not ready may pass now, depending on how the others are.
+  std::vector<Target*> unready;
+  for (Target* target : lane->second->waiting) {
+    if (!target->ready) unready.push_back(target);
+  }
+  for (Target* target : unready) consider(*target);
+  serve(*lane->second);
+}
+
+}  // namespace careen::drain

@@ -1,0 +1,225 @@
+// The inside of the engine. Drains have pods; a pod that several drains have is one Target, so that it gets one
+// request. What may be sent is decided anew for a target whenever something changes that it depends on: its pod, its
+// budgets, the drains that have it, the answer to its last request, a time. Everything between two changes is plain
+// bookkeeping.
+#pragma once
+
+#include <limits>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "drain/decide.h"
+#include "drain/engine.h"
+#include "drain/lane.h"
+#include "io/sync.h"
+
+namespace careen::drain {
+
+// Where a pod stands in the order of its drain; the lowest leave first.
+struct Rank {
+  size_t tier = 0;
+  int32_t priority = 0;
+  friend auto operator<=>(const Rank&, const Rank&) = default;
+};
+// Our own pod's: it goes last of all drains, and none of its own drain waits for it.
+inline constexpr Rank kOwn{std::numeric_limits<size_t>::max(), std::numeric_limits<int32_t>::max()};
+
+struct Drain;
+
+// A pod, as one drain has it.
+struct Membership {
+  Drain* drain = nullptr;
+  Verdict verdict;
+  Rank rank;
+  bool judged = false;
+  bool counted = false;                  // among the pods to evict
+  std::optional<io::Steady> turn_since;  // its rank was the lowest for the first time
+  // As it was told last.
+  bool told = false;
+  Stage stage = Stage::waiting;
+  io::Wall since{};
+  std::string budget;
+
+  bool pending() const { return verdict.fate == Fate::take || verdict.fate == Fate::await; }
+};
+
+// A pod on a node that is drained.
+struct Target {
+  Target(io::Loop& loop, std::function<void()> ring) : alarm(loop, std::move(ring)) {}
+
+  std::string ns, name, uid, node;
+  uint64_t sequence = 0;                // of appearance, for an order that does not depend on addresses
+  uint64_t place = 0;                   // in the queue of its lane, from when it first waited; 0: never
+  std::optional<io::Wall> deletion;     // of the pod
+  bool ready = false;                   // of the pod
+  std::vector<std::string> budgets;     // keys of those that cover it
+  std::vector<Membership> memberships;  // in the order of the drains' beginning
+
+  Action in_flight = Action::none;
+  std::string lane;  // that its request on the way occupies
+  std::optional<io::Steady> accepted;
+  bool killed = false;
+  std::optional<Setback> setback;
+  std::string cause;  // the server's last refusal
+
+  bool to_send = false;  // counted as such
+  bool blocked = false;  // counted as such
+  io::Steady blocked_since{};
+  std::string blocked_event;  // the budget about which an event was written
+  std::optional<io::Steady> wakes_at;
+  io::Alarm alarm;
+
+  Membership* membership(const Drain& drain);
+};
+
+struct BySequence {
+  bool operator()(const Target* a, const Target* b) const { return a->sequence < b->sequence; }
+};
+struct ByPlace {
+  bool operator()(const Target* a, const Target* b) const { return a->place < b->place; }
+};
+
+struct BudgetLane {
+  BudgetLane(io::Loop& loop, std::function<void()> ring) : alarm(loop, std::move(ring)) {}
+  Lane lane;
+  std::set<Target*, ByPlace> waiting;
+  bool told_closed = false;
+  io::Alarm alarm;
+};
+
+struct Drain {
+  Drain(io::Loop& loop, std::function<void()> on_deadline, std::function<void()> on_list)
+      : deadline(loop, std::move(on_deadline)), list_again(loop, std::move(on_list)) {}
+
+  Key key;
+  uint64_t id = 0;
+  Options options;
+  io::Steady begun_at{};
+  std::map<std::pair<std::string, std::string>, Target*> pods;  // all that are bound to the node
+  std::map<Rank, int> left;                                     // pods to take that are there
+  int pending = 0;
+  int refusals = 0;
+
+  // The fresh list.
+  enum class Listing { wanted, under_way, done } listing = Listing::wanted;
+  int list_failures = 0;
+  std::string list_error;
+  bool timed_out = false;
+  bool measured = false;
+  bool dirty = false;
+  io::Alarm deadline;
+  io::Alarm list_again;
+  Progress progress;  // its pods and texts are filled in when somebody asks
+
+  bool has_turn(const Membership& membership) const { return left.empty() || !(left.begin()->first < membership.rank); }
+  // A filter may still forbid it.
+  bool may_be_refused() const { return !options.force || !options.ignore_daemon_sets || !options.delete_emptydir_data; }
+};
+
+struct Engine::Parts {
+  Parts(Engine& engine, EngineParts parts, EngineOptions options);
+
+  // Drains (engine.cc).
+  void begin(const Key& key, Options options);
+  void end(const Key& key);
+  void set_options(Drain& drain, Options options);
+  void time_is_over(Drain& drain);
+  bool is_active(const Drain& drain) const;
+  void update_phase(Drain& drain);
+
+  // What happens to pods and budgets (engine_follow.cc).
+  void pod_changed(const kube::Pod* before, const kube::Pod* after);
+  void pod_seen(const kube::Pod& pod);
+  void pod_gone(const std::string& uid);
+  void join(Drain& drain, const kube::Pod& pod);
+  void leave(Drain& drain, Target& target);
+  void count(Membership& membership, int sign);
+  void changed_turns(Drain& drain, std::optional<Rank> before);
+  void budget_changed(const kube::DisruptionBudget* before, const kube::DisruptionBudget* after);
+  void cover(Target& target, const kube::Pod& pod);
+  void consider_all(Drain& drain);
+  Target& target_of(const kube::Pod& pod);
+  Target* find_target(const std::string& uid);
+  void drop_if_unused(Target& target);
+  std::optional<kube::Pod> pod_of(const Target& target) const;
+  Rank rank_of(const kube::Pod& pod, const Options& options) const;
+  bool is_own(const Target& target) const;
+
+  // What to send (engine_send.cc).
+  Situation situation_of(Target& target);
+  Wish wish_of(Target& target);
+  void consider(Target& target);
+  void look_again(const std::string& uid);
+  void wake_by(Target& target, io::Steady when);
+  BudgetLane& lane_of(const std::string& budget);
+  void serve(BudgetLane& lane);
+  void leave_queue(Target& target);
+  void start(Target& target, Action action, const std::string& lane);
+  io::Task<void> send(std::string uid, Action action);
+  kube::DeleteOptions delete_options(Target& target, Action action);
+  void finish(const std::string& uid, Action action, const std::string& lane, const Answer& answer);
+  void take_answer(Target& target, Action action, bool through_lane, const Answer& answer);
+  void start_list(Drain& drain);
+  io::Task<void> list(uint64_t drain_id);
+  io::Result<bool> take_list(std::string body);
+  Drain* find_drain(uint64_t id);
+  bool can_send() const { return sending && !stopping; }
+  void resume();
+  void abandon();
+
+  // What is told (engine_show.cc).
+  void show(Target& target);
+  void show_waiting(BudgetLane& lane);
+  void tell(Drain& drain);
+  void flush();
+  void count_to_send(Target& target, bool to_send);
+  const Progress& progress_of(Drain& drain);
+  std::string reason_of(const Drain& drain, Target& target, const Membership& membership);
+  std::string waiting_text(const Drain& drain, Target& target, const Membership& membership);
+  std::string blocked_text(Target& target);
+  void write_blocked_event(Target& target, const std::string& budget);
+  void write_event(const Target& target, std::string type, std::string reason, std::string note);
+
+  Engine& engine;
+  EngineParts p;
+  EngineOptions options;
+  std::vector<Listener> listeners;
+  std::map<Key, std::unique_ptr<Drain>> drains;
+  std::map<std::string, std::vector<Drain*>, std::less<>> by_node;
+  std::map<std::string, std::unique_ptr<Target>, std::less<>> targets;  // by UID
+  std::map<std::string, std::set<Target*, BySequence>, std::less<>> by_namespace;
+  std::map<std::string, std::set<Target*, BySequence>, std::less<>>
+      refused;                                                            // by namespace: a budget's change may help
+  std::map<std::string, std::unique_ptr<BudgetLane>, std::less<>> lanes;  // by the budget's key
+  Target* own = nullptr;
+  uint64_t sequence = 0;
+  int to_send = 0;  // targets, our own pod aside
+  int blocked = 0;
+
+  bool pods_are_known = false;
+  enum class Budgets { unknown, known, unavailable } budget_state = Budgets::unknown;
+
+  io::Scope* sending = nullptr;  // while run() runs
+  bool stopping = false;
+  io::Semaphore permits;
+  io::Signal stopped;
+  io::Alarm flush_alarm;
+  std::shared_ptr<bool> alive = std::make_shared<bool>(true);
+
+  struct Meters {
+    explicit Meters(io::Metrics& metrics);
+    std::map<std::string, io::Counter*, std::less<>> evictions;  // by result
+    io::Gauge& pending;
+    io::Gauge& blocked;
+    io::Gauge& running;
+    io::Histogram& duration;
+  };
+  Meters meters;
+};
+
+}  // namespace careen::drain

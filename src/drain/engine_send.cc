@@ -1,0 +1,335 @@
+// What to send, to whom and when; and what the answers lead to.
+#include <algorithm>
+
+#include "drain/engine_parts.h"
+#include "kube/stream.h"
+#include "kube/url.h"
+
+namespace careen::drain {
+
+namespace {
+
+// The API server tries for ten seconds to write the budget's status before it gives up.
+constexpr io::Duration kEvictionTimeout = io::seconds{30};
+constexpr io::Duration kListTimeout = io::seconds{30};
+constexpr io::Duration kFirstListPause = io::seconds{1};
+constexpr io::Duration kLongestListPause = io::seconds{30};
+
+kube::CallOptions once(io::Duration timeout) {
+  kube::CallOptions options;
+  options.timeout = timeout;
+  // What comes after a refusal or a failure depends on the budgets and the pod: it is decided here.
+  options.attempts = 1;
+  return options;
+}
+
+}  // namespace
+
+Wish Engine::Parts::wish_of(Target& target) {
+  Wish wish;
+  for (Membership& membership : target.memberships) {
+    const Drain& drain = *membership.drain;
+    if (membership.verdict.fate != Fate::take || !is_active(drain)) continue;
+    const Options& wanted = drain.options;
+    if (wanted.kill_after) wish.kill_after = std::min(wish.kill_after.value_or(*wanted.kill_after), *wanted.kill_after);
+    if (!drain.has_turn(membership)) continue;
+    if (!membership.turn_since) membership.turn_since = p.loop.now();
+    if (!wish.gone) wish.grace_seconds = wanted.grace_seconds;
+    wish.gone = true;
+    wish.remove = wish.remove || wanted.disable_eviction;
+    if (!wanted.delete_after) continue;
+    const io::Steady remove_at = *membership.turn_since + *wanted.delete_after;
+    wish.remove_at = std::min(wish.remove_at.value_or(remove_at), remove_at);
+  }
+  return wish;
+}
+
+Situation Engine::Parts::situation_of(Target& target) {
+  Situation s;
+  s.wish = wish_of(target);
+  s.deletion = target.deletion;
+  s.in_flight = target.in_flight;
+  s.accepted = target.accepted;
+  s.killed = target.killed;
+  s.setback = target.setback;
+  s.held = options.dry_run || budget_state == Budgets::unknown || (own == &target && to_send > 0);
+  const auto pod = pod_of(target);
+  if (!pod || budget_state != Budgets::known) return s;
+  std::vector<const kube::DisruptionBudget*> covering;
+  for (const std::string& key : target.budgets) {
+    if (const kube::DisruptionBudget* budget = p.budgets.find(key)) covering.push_back(budget);
+  }
+  s.passage = passage_of(*pod, covering);
+  return s;
+}
+
+void Engine::Parts::consider(Target& target) {
+  const bool wanted = std::any_of(target.memberships.begin(), target.memberships.end(), [&](const Membership& one) {
+    return one.verdict.fate == Fate::take && is_active(*one.drain);
+  });
+  count_to_send(target, wanted && !target.deletion && !target.accepted);
+
+  const io::Steady now = p.loop.now();
+  const Situation situation = situation_of(target);
+  const Decision decision = decide(situation, now, p.loop.wall_now());
+  target.alarm.cancel();
+  target.wakes_at.reset();
+  if (decision.wake) wake_by(target, *decision.wake);
+  for (const Membership& membership : target.memberships) {
+    const io::Duration skip = membership.drain->options.skip_wait_for_delete;
+    if (skip <= io::Duration::zero() || !target.deletion || !membership.pending()) continue;
+    wake_by(target, now + (*target.deletion + skip + io::seconds{1} - p.loop.wall_now()));
+  }
+
+  // Also what may not be sent stands in the queue: whoever asks is told what it waits for.
+  const bool queues = situation.passage == Passage::lane && situation.wish.gone && !situation.deletion &&
+                      (decision.through_lane || situation.held) && situation.in_flight == Action::none;
+  if (!queues) leave_queue(target);
+  if (queues) {
+    if (target.place == 0) target.place = ++sequence;
+    BudgetLane& lane = lane_of(target.budgets.front());
+    lane.waiting.insert(&target);
+    if (!situation.held) serve(lane);
+  } else if (decision.action != Action::none && can_send()) {
+    start(target, decision.action, {});
+  }
+  show(target);
+}
+
+void Engine::Parts::wake_by(Target& target, io::Steady when) {
+  if (target.wakes_at && *target.wakes_at <= when) return;
+  target.wakes_at = when;
+  target.alarm.set(when);
+}
+
+// Its time has come: what the filters say may depend on it too.
+void Engine::Parts::look_again(const std::string& uid) {
+  Target* target = find_target(uid);
+  if (!target) return;
+  if (const auto pod = pod_of(*target)) return pod_seen(*pod);
+  consider(*target);
+}
+
+BudgetLane& Engine::Parts::lane_of(const std::string& budget) {
+  auto& lane = lanes[budget];
+  if (lane) return *lane;
+  lane = std::make_unique<BudgetLane>(p.loop, [this, budget] {
+    if (const auto it = lanes.find(budget); it != lanes.end()) serve(*it->second);
+  });
+  lane->lane.budget_is(p.budgets.find(budget));
+  return *lane;
+}
+
+// Lets the one go that has waited longest, if the budget lets anybody go.
+void Engine::Parts::serve(BudgetLane& lane) {
+  const io::Steady now = p.loop.now();
+  const auto next = std::find_if(lane.waiting.begin(), lane.waiting.end(), [&](const Target* target) {
+    return !options.dry_run && budget_state == Budgets::known && !(own == target && to_send > 0);
+  });
+  if (next != lane.waiting.end() && can_send() && lane.lane.state(now) == Lane::State::open) {
+    Target& target = **next;
+    lane.lane.sent(target.name);
+    start(target, Action::evict, target.budgets.front());
+  }
+  if (const auto wake = lane.lane.wake(now); wake && !lane.waiting.empty()) {
+    lane.alarm.set(*wake);
+  } else {
+    lane.alarm.cancel();
+  }
+  show_waiting(lane);
+}
+
+void Engine::Parts::leave_queue(Target& target) {
+  for (const std::string& budget : target.budgets) {
+    if (const auto it = lanes.find(budget); it != lanes.end()) it->second->waiting.erase(&target);
+  }
+}
+
+void Engine::Parts::start(Target& target, Action action, const std::string& lane) {
+  leave_queue(target);
+  target.in_flight = action;
+  target.lane = lane;
+  sending->spawn(send(target.uid, action));
+  show(target);
+}
+
+kube::DeleteOptions Engine::Parts::delete_options(Target& target, Action action) {
+  kube::DeleteOptions what;
+  what.preconditions.uid = target.uid;
+  const int64_t grace = wish_of(target).grace_seconds;
+  if (grace >= 0) what.grace_period_seconds = grace;
+  if (action == Action::kill) what.grace_period_seconds = 0;
+  return what;
+}
+
+io::Task<void> Engine::Parts::send(std::string uid, Action action) {
+  const auto permit = co_await permits.acquire();
+  Target* target = find_target(uid);
+  const std::string lane = target ? target->lane : std::string();
+  // It may have changed while the request waited for its turn.
+  const auto pod = target ? pod_of(*target) : std::nullopt;
+  const bool leaving = pod && pod->terminating();
+  const Wish wish = target ? wish_of(*target) : Wish{};
+  const bool wanted = pod && (action == Action::kill ? leaving && wish.kill_after : !leaving && wish.gone);
+  if (!wanted || stopping) {
+    Answer withdrawn;
+    withdrawn.kind = Answer::Kind::not_leader;
+    withdrawn.counted = false;
+    finish(uid, action, lane, withdrawn);
+    co_return;
+  }
+  if (action == Action::kill) {
+    write_event(*target, "Normal", "ForceDeleting", "Deleting the pod by force: it has not ended in time");
+  } else if (action == Action::remove && !wish.remove) {
+    write_event(*target, "Normal", "ForceDeleting", "Deleting the pod by force: it could not be evicted in time");
+  }
+  const std::string ns = target->ns, name = target->name;
+  kube::DeleteOptions what = delete_options(*target, action);
+  auto request = action == Action::evict
+                     ? p.client.evict(ns, name, std::move(what), once(kEvictionTimeout))
+                     : p.client.remove(kube::resources::pods, ns, name, std::move(what), once(kEvictionTimeout));
+  const kube::Result<std::string> response = co_await std::move(request);
+  const Answer answer = answer_of(response);
+  if (const auto counter = meters.evictions.find(result_of(answer.kind)); counter != meters.evictions.end()) {
+    counter->second->add();
+  }
+  finish(uid, action, lane, answer);
+}
+
+void Engine::Parts::finish(const std::string& uid, Action action, const std::string& lane_key, const Answer& answer) {
+  const auto lane = lane_key.empty() ? lanes.end() : lanes.find(lane_key);
+  if (lane != lanes.end()) {
+    Lane& state = lane->second->lane;
+    if (answer.kind == Answer::Kind::over_budget) {
+      state.refused(p.loop.now(), answer.retry_after);
+    } else if (answer.counted) {
+      state.counted(p.loop.now());
+    } else {
+      state.answered();
+    }
+  }
+  if (Target* target = find_target(uid)) {
+    target->in_flight = Action::none;
+    target->lane.clear();
+    take_answer(*target, action, lane != lanes.end(), answer);
+    consider(*target);
+    drop_if_unused(*target);
+  }
+  if (lane != lanes.end()) serve(*lane->second);
+}
+
+void Engine::Parts::take_answer(Target& target, Action action, bool through_lane, const Answer& answer) {
+  using Kind = Answer::Kind;
+  const io::Steady now = p.loop.now();
+  if (answer.kind == Kind::accepted || answer.kind == Kind::gone) {
+    target.setback.reset();
+    target.cause.clear();
+    if (action == Action::kill) {
+      target.killed = true;
+    } else {
+      target.accepted = now;
+    }
+    if (&target == own && answer.kind == Kind::accepted && engine.on_own_eviction) engine.on_own_eviction();
+    return;
+  }
+  target.accepted.reset();
+  target.cause = answer.cause;
+  if (answer.kind == Kind::over_budget && through_lane) {
+    // It stands in the queue of its budget, which knows for how long.
+    target.setback.reset();
+    return;
+  }
+  if (answer.kind == Kind::not_leader && answer.cause.empty()) return;  // withdrawn
+  const bool again = target.setback && target.setback->answer.kind == answer.kind;
+  Setback setback{answer, again ? target.setback->in_a_row + 1 : 1, {}};
+  setback.retry_at = now + pause_after(answer, setback.in_a_row);
+  if (answer.kind == Kind::over_budget || answer.kind == Kind::several) {
+    // The change of a budget ends it; the time is only for what the watch does not tell.
+    if (budget_state == Budgets::known) setback.retry_at = std::max(setback.retry_at, now + Lane::kRefusedFor);
+    refused[target.ns].insert(&target);
+  }
+  target.setback = std::move(setback);
+}
+
+void Engine::Parts::start_list(Drain& drain) {
+  if (!can_send() || drain.listing != Drain::Listing::wanted) return;
+  drain.listing = Drain::Listing::under_way;
+  sending->spawn(list(drain.id));
+}
+
+io::Task<void> Engine::Parts::list(uint64_t drain_id) {
+  const auto permit = co_await permits.acquire();
+  const Drain* wanted = find_drain(drain_id);
+  if (!wanted) co_return;
+  kube::CallOptions call;
+  call.timeout = kListTimeout;
+  call.query = "fieldSelector=spec.nodeName%3D";
+  kube::append_encoded(call.query, wanted->key.node);
+  kube::Result<std::string> response = co_await p.client.list(kube::resources::pods, "", std::move(call));
+  Drain* drain = find_drain(drain_id);
+  if (!drain) co_return;
+  std::string wrong;
+  if (!response) {
+    wrong = response.error().message;
+  } else if (const auto taken = take_list(std::move(*response)); !taken) {
+    wrong = taken.error().message;
+  }
+  drain->listing = wrong.empty() ? Drain::Listing::done : Drain::Listing::wanted;
+  drain->list_error = wrong;
+  if (!wrong.empty()) {
+    const int doublings = std::min(drain->list_failures++, 10);
+    drain->list_again.set(p.loop.now() + std::min(kFirstListPause * (int64_t{1} << doublings), kLongestListPause));
+    p.log.warn("the pods of a node cannot be listed", "node", drain->key.node, "error", wrong);
+  }
+  update_phase(*drain);
+  consider_all(*drain);
+  tell(*drain);
+}
+
+// What the list shows enters the cache, and thereby the drain.
+io::Result<bool> Engine::Parts::take_list(std::string body) {
+  kube::PodFacts facts;
+  const auto page = kube::read_page(body, [&](kube::RawObject& raw) -> io::Result<bool> {
+    if (auto ok = kube::decode_pod(raw, facts, p.pods.marking()); !ok) return ok;
+    p.pods.put(facts);
+    return true;
+  });
+  if (!page) return tl::make_unexpected(page.error());
+  return true;
+}
+
+Drain* Engine::Parts::find_drain(uint64_t id) {
+  const auto it = std::find_if(drains.begin(), drains.end(), [&](const auto& one) { return one.second->id == id; });
+  return it == drains.end() ? nullptr : it->second.get();
+}
+
+// Something that held everything back does so no more.
+void Engine::Parts::resume() {
+  for (const auto& [key, drain] : drains) {
+    start_list(*drain);
+    update_phase(*drain);
+    consider_all(*drain);
+  }
+  for (const auto& [key, lane] : lanes) serve(*lane);
+}
+
+// Requests that were cut off may have arrived.
+void Engine::Parts::abandon() {
+  sending = nullptr;
+  for (const auto& [key, drain] : drains) {
+    if (drain->listing == Drain::Listing::under_way) drain->listing = Drain::Listing::wanted;
+  }
+  Answer cut;
+  cut.kind = Answer::Kind::unsure;
+  cut.cause = "it was interrupted";
+  std::vector<std::string> interrupted;
+  for (const auto& [uid, target] : targets) {
+    if (target->in_flight != Action::none) interrupted.push_back(uid);
+  }
+  for (const std::string& uid : interrupted) {
+    const Target& target = *find_target(uid);
+    finish(uid, target.in_flight, std::string(target.lane), cut);
+  }
+}
+
+}  // namespace careen::drain

@@ -1,0 +1,182 @@
+// What is told of the drains: stages, reasons, events and figures. Reasons are made when somebody asks; whoever listens
+// is told only when a pod's stage or what blocks it has changed.
+#include <algorithm>
+
+#include "drain/engine_parts.h"
+#include "drain/reason.h"
+#include "kube/objects.h"
+
+namespace careen::drain {
+
+namespace {
+
+// A pod that is blocked for longer gets an event.
+constexpr io::Duration kBlockedEventAfter = io::minutes{1};
+
+}  // namespace
+
+void Engine::Parts::count_to_send(Target& target, bool is) {
+  if (&target == own || target.to_send == is) return;
+  target.to_send = is;
+  to_send += is ? 1 : -1;
+  if (to_send == 0 && own && !flush_alarm.pending()) flush_alarm.set(p.loop.now());
+}
+
+void Engine::Parts::tell(Drain& drain) {
+  drain.dirty = true;
+  if (!flush_alarm.pending()) flush_alarm.set(p.loop.now());
+}
+
+void Engine::Parts::flush() {
+  if (own && to_send == 0) consider(*own);
+  int pending = 0, running = 0;
+  std::vector<Key> changed;
+  for (const auto& [key, drain] : drains) {
+    pending += drain->pending;
+    running += drain->progress.phase == Progress::Phase::draining ? 1 : 0;
+    if (std::exchange(drain->dirty, false)) changed.push_back(key);
+  }
+  meters.pending.set(pending);
+  meters.blocked.set(blocked);
+  meters.running.set(running);
+  for (const Key& key : changed) {
+    for (const Listener& listener : listeners) listener(key);
+  }
+}
+
+void Engine::Parts::show(Target& target) {
+  const io::Steady now = p.loop.now();
+  const Situation situation = situation_of(target);
+  const bool closed = situation.passage == Passage::lane && lane_of(target.budgets.front()).lane.closed(now);
+  bool is_blocked = false;
+  std::string budget;
+  for (Membership& membership : target.memberships) {
+    if (!membership.pending()) continue;
+    Drain& drain = *membership.drain;
+    const Seen seen{membership.verdict.fate, is_active(drain), drain.has_turn(membership)};
+    const Stage stage = stage_of(situation, seen, closed, now);
+    std::string blocker;
+    if (stage == Stage::blocked && !target.budgets.empty()) blocker = target.budgets.front();
+    is_blocked = is_blocked || stage == Stage::blocked;
+    if (!blocker.empty()) budget = blocker;
+    const bool other_stage = !std::exchange(membership.told, true) || stage != membership.stage;
+    if (other_stage) membership.since = p.loop.wall_now();
+    if (!other_stage && blocker == membership.budget) continue;
+    membership.stage = stage;
+    membership.budget = std::move(blocker);
+    tell(drain);
+  }
+  if (target.blocked != is_blocked) {
+    target.blocked = is_blocked;
+    target.blocked_since = now;
+    blocked += is_blocked ? 1 : -1;
+  }
+  if (!budget.empty()) write_blocked_event(target, budget);
+}
+
+void Engine::Parts::show_waiting(BudgetLane& lane) {
+  const bool closed = lane.lane.closed(p.loop.now());
+  if (closed == lane.told_closed) return;
+  lane.told_closed = closed;
+  for (Target* target : lane.waiting) show(*target);
+}
+
+// Once a budget: a pod that is blocked for hours needs no second one.
+void Engine::Parts::write_blocked_event(Target& target, const std::string& budget) {
+  if (!p.events || options.dry_run || target.blocked_event == budget) return;
+  const io::Steady due = target.blocked_since + kBlockedEventAfter;
+  if (p.loop.now() < due) return wake_by(target, due);
+  target.blocked_event = budget;
+  write_event(target, "Warning", "EvictionBlocked", "Eviction from node " + target.node + ": " + blocked_text(target));
+}
+
+void Engine::Parts::write_event(const Target& target, std::string type, std::string reason, std::string note) {
+  if (!p.events) return;
+  kube::EventRecord event;
+  event.api = kube::EventRecord::Api::core_v1;
+  event.regarding.kind = "Pod";
+  event.regarding.ns = target.ns;
+  event.regarding.name = target.name;
+  event.regarding.uid = target.uid;
+  event.type = std::move(type);
+  event.reason = std::move(reason);
+  event.note = std::move(note);
+  event.controller = "drain";
+  p.events->record(std::move(event));
+}
+
+const Progress& Engine::Parts::progress_of(Drain& drain) {
+  Progress& out = drain.progress;
+  out.pods.clear();
+  Remarks refusals, warnings;
+  for (const auto& [name, target] : drain.pods) {
+    const Membership& membership = *target->membership(drain);
+    const auto pod = pod_of(*target);
+    if (pod && !membership.verdict.message.empty()) {
+      remark(membership.verdict.fate == Fate::refuse ? refusals : warnings, membership.verdict.message, *pod);
+    }
+    if (!membership.pending()) continue;
+    out.pods.push_back({target->ns, target->name, target->uid, membership.stage, membership.since,
+                        reason_of(drain, *target, membership), membership.budget, target->cause});
+  }
+  out.warnings = warnings_text(warnings);
+  if (out.phase == Progress::Phase::failed) return out;
+  out.errors = refusals_text(refusals);
+  if (!drain.list_error.empty()) {
+    out.errors.push_back("the pods of node " + drain.key.node + " cannot be listed: " + drain.list_error);
+  }
+  return out;
+}
+
+std::string Engine::Parts::reason_of(const Drain& drain, Target& target, const Membership& membership) {
+  switch (membership.stage) {
+    case Stage::evicting:
+      return target.in_flight == Action::remove ? "deleting" : "evicting";
+    case Stage::completing:
+      return "left to end by itself";
+    case Stage::failed:
+      return target.setback ? setback_text(*target.setback, p.loop.now()) : "failed";
+    case Stage::blocked:
+      return blocked_text(target);
+    case Stage::waiting:
+      return waiting_text(drain, target, membership);
+    case Stage::terminating:
+      break;
+  }
+  const auto pod = pod_of(target);
+  return pod ? terminating_text(*pod, p.loop.wall_now()) : "terminating";
+}
+
+std::string Engine::Parts::waiting_text(const Drain& drain, Target& target, const Membership& membership) {
+  if (drain.timed_out) return "not sent: the time of the drain is over";
+  if (drain.refusals > 0) return "not sent: the drain is refused";
+  if (!pods_are_known || budget_state == Budgets::unknown) return "waits until pods and budgets have been read";
+  if (!is_active(drain)) return "waits for the list of the node's pods";
+  if (!drain.has_turn(membership)) {
+    const auto& [rank, pods] = *drain.left.begin();
+    if (rank.tier == membership.rank.tier) return priority_turn_text(rank.priority, pods);
+    int in_tier = 0;
+    for (const auto& [other, count] : drain.left) in_tier += other.tier == rank.tier ? count : 0;
+    return turn_text(rank.tier + 1, drain.options.tiers.size(), in_tier);
+  }
+  const Situation situation = situation_of(target);
+  if (options.dry_run) return situation.wish.remove ? "would be deleted" : "would be evicted";
+  if (situation.held) return "careen's own pod goes last";
+  if (situation.passage == Passage::lane) return "waits for its turn under budget " + target.budgets.front();
+  return "waits to be sent";
+}
+
+std::string Engine::Parts::blocked_text(Target& target) {
+  std::vector<const kube::DisruptionBudget*> covering;
+  for (const std::string& key : target.budgets) {
+    if (const kube::DisruptionBudget* budget = p.budgets.find(key)) covering.push_back(budget);
+  }
+  const io::Steady now = p.loop.now();
+  const Situation situation = situation_of(target);
+  if (situation.passage == Passage::several) return several_text(covering);
+  if (target.setback && target.setback->retry_at > now) return setback_text(*target.setback, now);
+  if (covering.empty()) return "blocked";
+  return budget_text(*covering.front(), lane_of(covering.front()->key()).lane.standing(now));
+}
+
+}  // namespace careen::drain

@@ -1,0 +1,135 @@
+#include "drain/filter.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace careen::drain {
+
+using io::seconds;
+using testing::ElementsAre;
+
+class FilterTest : public testing::Test {
+ protected:
+  FilterTest() {
+    pod.ns = "shop";
+    pod.name = "web";
+    pod.owner_kind = "ReplicaSet";
+    pod.owner_name = "own";
+    pod.phase = kube::PodPhase::running;
+  }
+  Verdict verdict(DaemonSetState state = DaemonSetState::exists) { return judge(pod, options, state, now); }
+  Fate fate(DaemonSetState state = DaemonSetState::exists) { return verdict(state).fate; }
+  static kube::LabelSelector selector(std::string_view text) { return *kube::LabelSelector::parse(text); }
+
+  kube::Pod pod;
+  Options options;
+  io::Wall now{std::chrono::hours{24 * 365 * 50}};
+};
+
+TEST_F(FilterTest, AControlledPodIsTaken) {
+  EXPECT_EQ(fate(), Fate::take);
+  EXPECT_EQ(verdict().message, "");
+}
+
+TEST_F(FilterTest, PodsOfADaemonSetAreRefusedOrIgnored) {
+  pod.owner_kind = "DaemonSet";
+  EXPECT_EQ(fate(), Fate::refuse);
+  EXPECT_EQ(verdict().message, "DaemonSet-managed Pods (use --ignore-daemonsets to ignore)");
+  options.ignore_daemon_sets = true;
+  EXPECT_EQ(fate(), Fate::leave);
+  EXPECT_EQ(verdict().message, "ignoring DaemonSet-managed Pods");
+  pod.phase = kube::PodPhase::failed;
+  EXPECT_EQ(fate(), Fate::take);
+}
+
+TEST_F(FilterTest, ADaemonSetThatIsGoneNeedsForce) {
+  pod.owner_kind = "DaemonSet";
+  options.ignore_daemon_sets = true;
+  EXPECT_EQ(fate(DaemonSetState::missing), Fate::refuse);
+  EXPECT_EQ(verdict(DaemonSetState::missing).message, "daemonsets.apps \"own\" not found");
+  options.force = true;
+  EXPECT_EQ(fate(DaemonSetState::missing), Fate::take);
+}
+
+TEST_F(FilterTest, ADaemonSetNobodyKnowsKeepsOnlyItsOwnPods) {
+  pod.owner_kind = "DaemonSet";
+  EXPECT_EQ(fate(DaemonSetState::unknown), Fate::leave);
+  EXPECT_EQ(verdict(DaemonSetState::unknown).message, "");
+}
+
+TEST_F(FilterTest, MirrorPodsAreLeftSilently) {
+  pod.owner_kind = "Node";
+  pod.flags.mirror = true;
+  EXPECT_EQ(fate(), Fate::leave);
+  EXPECT_EQ(verdict().message, "");
+}
+
+TEST_F(FilterTest, LocalStorageNeedsAWord) {
+  pod.flags.local_storage = true;
+  EXPECT_EQ(fate(), Fate::refuse);
+  EXPECT_EQ(verdict().message, "Pods with local storage (use --delete-emptydir-data to override)");
+  options.delete_emptydir_data = true;
+  EXPECT_EQ(fate(), Fate::take);
+  EXPECT_EQ(verdict().message, "") << "the last filter has nothing to say";
+}
+
+TEST_F(FilterTest, PodsWithoutControllerNeedForce) {
+  pod.owner_kind = "";
+  EXPECT_EQ(fate(), Fate::refuse);
+  EXPECT_EQ(verdict().message, "cannot delete Pods that declare no controller (use --force to override)");
+  options.force = true;
+  EXPECT_EQ(fate(), Fate::take);
+  EXPECT_EQ(verdict().message, "deleting Pods that declare no controller");
+}
+
+TEST_F(FilterTest, FinishedPodsAreTakenWhateverTheyWere) {
+  pod.owner_kind = "";
+  pod.flags.local_storage = true;
+  for (const auto phase : {kube::PodPhase::succeeded, kube::PodPhase::failed}) {
+    pod.phase = phase;
+    EXPECT_EQ(fate(), Fate::take);
+    EXPECT_EQ(verdict().message, "");
+  }
+}
+
+TEST_F(FilterTest, WhatTerminatesForTooLongIsLeft) {
+  pod.deletion = now - seconds{60};
+  EXPECT_EQ(fate(), Fate::take) << "off by default";
+  options.skip_wait_for_delete = seconds{60};
+  EXPECT_EQ(fate(), Fate::take);
+  pod.deletion = now - seconds{61};
+  EXPECT_EQ(fate(), Fate::leave);
+}
+
+TEST_F(FilterTest, SelectorsChooseSkipAndAwait) {
+  const std::string labels("app\0web\0", 8);
+  pod.label_set = labels;
+  options.only = selector("app=db");
+  EXPECT_EQ(fate(), Fate::leave);
+  options.only = selector("app=web");
+  EXPECT_EQ(fate(), Fate::take);
+  options.wait_for = {selector("app=db"), selector("app")};
+  EXPECT_EQ(fate(), Fate::await);
+  pod.flags.local_storage = true;
+  EXPECT_EQ(fate(), Fate::await) << "it is not deleted";
+  pod.phase = kube::PodPhase::succeeded;
+  EXPECT_EQ(fate(), Fate::take);
+  options.skip = {selector("app in (web)")};
+  EXPECT_EQ(fate(), Fate::leave);
+}
+
+TEST_F(FilterTest, RemarksAreGatheredByMessage) {
+  Remarks refusals, warnings;
+  remark(refusals, "", pod);
+  remark(refusals, "x", pod);
+  pod.name = "other";
+  remark(refusals, "x", pod);
+  remark(warnings, "one", pod);
+  remark(warnings, "two", pod);
+  EXPECT_THAT(refusals_text(refusals),
+              ElementsAre("cannot delete unexpected error: shop/web", "cannot delete x: shop/web, shop/other"));
+  EXPECT_EQ(warnings_text(warnings), "WARNING: one: shop/other; two: shop/other");
+  EXPECT_EQ(warnings_text({}), "");
+}
+
+}  // namespace careen::drain

@@ -1,0 +1,357 @@
+#include "drain/holds.h"
+
+#include <algorithm>
+
+#include "kube/json.h"
+
+namespace careen::drain {
+
+using kube::Json;
+using kube::JsonView;
+
+namespace {
+
+bool contains(const std::vector<BareTaint>& taints, const BareTaint& taint) {
+  return std::find(taints.begin(), taints.end(), taint) != taints.end();
+}
+
+bool is(const kube::Taint& taint, const BareTaint& bare) {
+  return taint.key.view() == bare.key && taint.effect.view() == bare.effect;
+}
+
+bool is_empty(const Items& items) { return items == Items{}; }
+
+bool same(const Holds& a, const Holds& b) { return a.by_owner == b.by_owner && a.before == b.before; }
+
+// key:effect, as kubectl writes a taint without a value.
+std::string text_of(const BareTaint& taint) { return taint.key + ":" + taint.effect; }
+
+BareTaint taint_from(std::string_view text) {
+  const size_t colon = text.rfind(':');
+  if (colon == std::string_view::npos) return {std::string(text), ""};
+  return {std::string(text.substr(0, colon)), std::string(text.substr(colon + 1))};
+}
+
+void put_items(const Items& items, Json& into) {
+  if (items.cordon) into.set({"cordon"}, true);
+  for (const BareTaint& taint : items.taints) {
+    Json list(into["taints"]);
+    into.set({"taints"}, std::move(list.push_back(text_of(taint))));
+  }
+  for (const auto& [key, value] : items.labels) into.set({"labels", key}, value);
+}
+
+Items items_from(JsonView view) {
+  Items items;
+  items.cordon = view["cordon"].boolean().value_or(false);
+  view["taints"].for_each_element([&](JsonView taint) {
+    if (const auto text = taint.text()) items.taints.push_back(taint_from(*text));
+  });
+  view["labels"].for_each_member([&](std::string_view key, JsonView value) {
+    if (const auto text = value.text()) items.labels.emplace(key, *text);
+  });
+  return items;
+}
+
+// Who holds what has changed: what is to be done to the node so that it fits.
+class Settlement {
+ public:
+  Settlement(const kube::Node& node, kube::AtomPool& atoms) : node_(node), atoms_(atoms), old_(holds_of(node)) {
+    holds_ = old_;
+  }
+
+  Holds& holds() { return holds_; }
+  const Holds& old() const { return old_; }
+
+  // Puts there what the owner holds, and remembers what is there in its stead.
+  void put(const Items& wanted, Found found) {
+    if (wanted.cordon) put_cordon(found);
+    put_taints(wanted.taints, found);
+    for (const auto& [key, value] : wanted.labels) put_label(key, value, found);
+  }
+
+  // Undoes what nobody holds any more.
+  void undo() {
+    if (was_cordon_held() && !is_cordon_held()) undo_cordon();
+    undo_taints();
+    for (const std::string& key : held_labels(old_)) undo_label(key);
+  }
+
+  void set_schedulable() {
+    holds_.before.cordon = false;
+    if (!is_cordon_held() && node_.unschedulable) change_.unschedulable = false;
+  }
+
+  NodeChange finish() {
+    if (holds_.empty()) holds_.before = {};
+    const std::string* const written = node_.annotation(kHoldsAnnotation);
+    if (holds_.empty()) {
+      if (written && !old_.empty()) change_.annotations[std::string(kHoldsAnnotation)] = std::nullopt;
+    } else if (!written || !same(holds_, old_)) {
+      change_.annotations[std::string(kHoldsAnnotation)] = holds_.text();
+    }
+    return std::move(change_);
+  }
+
+ private:
+  template <class Holding>
+  static bool any(const Holds& holds, Holding holding) {
+    return std::any_of(holds.by_owner.begin(), holds.by_owner.end(),
+                       [&](const auto& entry) { return holding(entry.second.items); });
+  }
+  static bool holds_cordon(const Items& items) { return items.cordon; }
+  bool was_cordon_held() const { return any(old_, holds_cordon); }
+  bool is_cordon_held() const { return any(holds_, holds_cordon); }
+  static bool held(const Holds& holds, const BareTaint& taint) {
+    return any(holds, [&](const Items& items) { return contains(items.taints, taint); });
+  }
+  static bool held(const Holds& holds, const std::string& key, std::string_view value) {
+    return any(holds, [&](const Items& items) {
+      const auto found = items.labels.find(key);
+      return found != items.labels.end() && found->second == value;
+    });
+  }
+  static bool held(const Holds& holds, const std::string& key) {
+    return any(holds, [&](const Items& items) { return items.labels.contains(key); });
+  }
+  static std::vector<std::string> held_labels(const Holds& holds) {
+    std::vector<std::string> keys;
+    for (const auto& [owner, hold] : holds.by_owner) {
+      for (const auto& [key, value] : hold.items.labels) keys.push_back(key);
+    }
+    std::sort(keys.begin(), keys.end());
+    keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
+    return keys;
+  }
+
+  void put_cordon(Found found) {
+    if (!was_cordon_held()) holds_.before.cordon = node_.unschedulable && found == Found::foreign;
+    if (node_.unschedulable) return;
+    // Whoever took it away does not want it back in the end.
+    holds_.before.cordon = false;
+    change_.unschedulable = true;
+  }
+
+  void undo_cordon() {
+    if (!holds_.before.cordon && node_.unschedulable) change_.unschedulable = false;
+    holds_.before.cordon = false;
+  }
+
+  const std::vector<kube::Taint>& taints() const { return change_.taints ? *change_.taints : node_.taints; }
+  bool is_there(const BareTaint& taint) const {
+    return std::any_of(taints().begin(), taints().end(), [&](const kube::Taint& other) { return is(other, taint); });
+  }
+
+  void put_taints(const std::vector<BareTaint>& wanted, Found found) {
+    bool complete = true;
+    for (const BareTaint& taint : wanted) {
+      std::vector<BareTaint>& before = holds_.before.taints;
+      if (!held(old_, taint) && is_there(taint) && found == Found::foreign && !contains(before, taint)) {
+        before.push_back(taint);
+      }
+      if (is_there(taint)) continue;
+      std::erase(before, taint);
+      complete = false;
+    }
+    if (complete) return;
+    std::vector<kube::Taint> list;
+    for (const BareTaint& taint : wanted) list.push_back(as_it_is(taint));
+    for (const kube::Taint& other : node_.taints) {
+      const bool in_front =
+          std::any_of(wanted.begin(), wanted.end(), [&](const BareTaint& taint) { return is(other, taint); });
+      if (!in_front) list.push_back(other);
+    }
+    change_.taints = std::move(list);
+  }
+
+  // With its value and time if it is there.
+  kube::Taint as_it_is(const BareTaint& taint) const {
+    for (const kube::Taint& other : node_.taints) {
+      if (is(other, taint)) return other;
+    }
+    return {atoms_.intern(taint.key), {}, atoms_.intern(taint.effect), {}};
+  }
+
+  void undo_taints() {
+    std::vector<kube::Taint> list = taints();
+    for (const auto& [owner, hold] : old_.by_owner) {
+      for (const BareTaint& taint : hold.items.taints) {
+        if (held(holds_, taint)) continue;
+        // One with a value is not the one that was put there.
+        if (!contains(holds_.before.taints, taint)) {
+          std::erase_if(list, [&](const kube::Taint& other) { return is(other, taint) && other.value.empty(); });
+        }
+        ended_.push_back(taint);
+      }
+    }
+    for (const BareTaint& taint : ended_) std::erase(holds_.before.taints, taint);
+    if (list != taints()) change_.taints = std::move(list);
+  }
+
+  // The label's text; nullopt when absent.
+  std::optional<std::string_view> label(const std::string& key) const {
+    const kube::Atom* const value = node_.label(key);
+    return value ? std::optional(value->view()) : std::nullopt;
+  }
+
+  void put_label(const std::string& key, const std::string& value, Found found) {
+    const auto there = label(key);
+    const bool known = held(old_, key);
+    std::map<std::string, std::string>& before = holds_.before.labels;
+    if (there && known && held(old_, key, *there)) {
+      // Another holder's value does as well: two would never end to change it.
+      if (*there != value && !held(holds_, key, *there)) change_.labels[key] = value;
+      return;
+    }
+    if (!there) {
+      before.erase(key);
+    } else if (known || found == Found::foreign) {
+      before[key] = *there;
+    }
+    if (there != value) change_.labels[key] = value;
+  }
+
+  void undo_label(const std::string& key) {
+    const auto there = label(key);
+    const bool ours = there && held(old_, key, *there);
+    if (held(holds_, key)) {
+      // The value of one who has let go gives way to that of one who has not.
+      if (ours && !held(holds_, key, *there) && !change_.labels.contains(key)) change_.labels[key] = remaining(key);
+      return;
+    }
+    const auto before = holds_.before.labels.find(key);
+    const bool restored = before != holds_.before.labels.end();
+    if (ours && restored && *there != before->second) change_.labels[key] = before->second;
+    if (ours && !restored) change_.labels[key] = std::nullopt;
+    if (restored) holds_.before.labels.erase(before);
+  }
+
+  std::string remaining(const std::string& key) const {
+    for (const auto& [owner, hold] : holds_.by_owner) {
+      const auto found = hold.items.labels.find(key);
+      if (found != hold.items.labels.end()) return found->second;
+    }
+    return {};
+  }
+
+  const kube::Node& node_;
+  kube::AtomPool& atoms_;
+  Holds old_;
+  Holds holds_;
+  std::vector<BareTaint> ended_;
+  NodeChange change_;
+};
+
+void deduplicate(std::vector<BareTaint>& taints) {
+  std::vector<BareTaint> once;
+  for (BareTaint& taint : taints) {
+    if (!contains(once, taint)) once.push_back(std::move(taint));
+  }
+  taints = std::move(once);
+}
+
+}  // namespace
+
+io::Result<Holds> Holds::parse(std::string_view text) {
+  const auto json = Json::parse(text);
+  if (!json) return tl::make_unexpected(json.error());
+  if (!json->view().is_object()) return io::fail(io::ErrorKind::invalid, "it is no JSON object");
+  const JsonView owners = (*json)["holds"];
+  if (!owners.is_object()) return io::fail(io::ErrorKind::invalid, "\"holds\" is missing, or no JSON object");
+  Holds holds;
+  owners.for_each_member([&](std::string_view owner, JsonView view) {
+    if (!view.is_object()) return;
+    Hold hold;
+    hold.id = view["id"].text().value_or("");
+    hold.since = io::parse_rfc3339(view["since"].text().value_or("")).value_or(io::Wall{});
+    hold.items = items_from(view);
+    hold.begun = view["begun"].boolean().value_or(false);
+    holds.by_owner.emplace(owner, std::move(hold));
+  });
+  holds.before = items_from((*json)["before"]);
+  return holds;
+}
+
+std::string Holds::text() const {
+  Json json = Json::object({{"holds", Json::object()}});
+  for (const auto& [owner, hold] : by_owner) {
+    Json one = Json::object();
+    if (!hold.id.empty()) one.set({"id"}, hold.id);
+    one.set({"since"}, io::format_rfc3339(hold.since));
+    put_items(hold.items, one);
+    if (hold.begun) one.set({"begun"}, true);
+    json.set({"holds", owner}, std::move(one));
+  }
+  if (!is_empty(before)) {
+    Json items = Json::object();
+    put_items(before, items);
+    json.set({"before"}, std::move(items));
+  }
+  return json.dump();
+}
+
+Holds holds_of(const kube::Node& node, std::string* unreadable) {
+  if (unreadable) unreadable->clear();
+  const std::string* const text = node.annotation(kHoldsAnnotation);
+  if (!text) return {};
+  auto holds = Holds::parse(*text);
+  if (holds) return std::move(*holds);
+  if (unreadable) *unreadable = holds.error().message;
+  return {};
+}
+
+std::string NodeChange::merge_patch(uint64_t version) const {
+  Json patch = Json::object();
+  patch.set({"metadata", "resourceVersion"}, std::to_string(version));
+  const auto text_or_null = [](const std::optional<std::string>& value) {
+    return value ? Json(*value) : Json(nullptr);
+  };
+  for (const auto& [key, value] : labels) patch.set({"metadata", "labels", key}, text_or_null(value));
+  for (const auto& [key, value] : annotations) patch.set({"metadata", "annotations", key}, text_or_null(value));
+  if (unschedulable) patch.set({"spec", "unschedulable"}, *unschedulable ? Json(true) : Json(nullptr));
+  if (taints) {
+    Json list;  // null when there are none left
+    for (const kube::Taint& taint : *taints) {
+      Json one = Json::object({{"key", taint.key.view()}, {"effect", taint.effect.view()}});
+      if (!taint.value.empty()) one.set({"value"}, taint.value.view());
+      if (!taint.time_added.empty()) one.set({"timeAdded"}, taint.time_added.view());
+      list.push_back(std::move(one));
+    }
+    patch.set({"spec", "taints"}, std::move(list));
+  }
+  return patch.dump();
+}
+
+NodeChange hold(const kube::Node& node, const std::string& owner, Hold wanted, kube::AtomPool& atoms, Found found) {
+  deduplicate(wanted.items.taints);
+  Settlement settlement(node, atoms);
+  const auto known = settlement.old().by_owner.find(owner);
+  // Of the same maintenance, it has been held all along.
+  if (known != settlement.old().by_owner.end() && known->second.id == wanted.id) wanted.since = known->second.since;
+  settlement.holds().by_owner[owner] = wanted;
+  settlement.put(wanted.items, found);
+  settlement.undo();
+  return settlement.finish();
+}
+
+NodeChange release(const kube::Node& node, const std::string& owner, kube::AtomPool& atoms) {
+  Settlement settlement(node, atoms);
+  const auto known = settlement.holds().by_owner.find(owner);
+  if (known == settlement.holds().by_owner.end()) return {};
+  settlement.holds().by_owner.erase(known);
+  settlement.undo();
+  return settlement.finish();
+}
+
+NodeChange uncordon(const kube::Node& node, std::string_view owner_prefix, kube::AtomPool& atoms) {
+  Settlement settlement(node, atoms);
+  auto& owners = settlement.holds().by_owner;
+  for (auto it = owners.begin(); it != owners.end();) {
+    if (it->first.starts_with(owner_prefix)) it->second.items.cordon = false;
+    it = it->first.starts_with(owner_prefix) && is_empty(it->second.items) ? owners.erase(it) : std::next(it);
+  }
+  settlement.set_schedulable();
+  return settlement.finish();
+}
+
+}  // namespace careen::drain

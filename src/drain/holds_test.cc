@@ -1,0 +1,487 @@
+#include "drain/holds.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <set>
+
+#include "io/random.h"
+#include "kube/decode.h"
+#include "kube/json.h"
+
+namespace careen::drain {
+namespace {
+
+using kube::Json;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+const io::Wall kMorning = *io::parse_rfc3339("2026-03-01T10:00:00Z");
+const io::Wall kNoon = *io::parse_rfc3339("2026-03-01T12:00:00Z");
+const BareTaint kDrain{"medik8s.io/drain", "NoSchedule"};
+const BareTaint kUnschedulable{"node.kubernetes.io/unschedulable", "NoSchedule"};
+
+// As a JSON merge patch changes an object.
+void merge(Json& into, kube::JsonView patch) {
+  patch.for_each_member([&](std::string_view key, kube::JsonView value) {
+    if (value.is_null()) {
+      into.remove({key});
+    } else if (value.is_object()) {
+      Json member(into[key]);
+      if (!member.view().is_object()) member = Json::object();
+      merge(member, value);
+      into.set({key}, std::move(member));
+    } else {
+      into.set({key}, Json(value));
+    }
+  });
+}
+
+// A node that changes as the API server would change it.
+class HoldsTest : public testing::Test {
+ protected:
+  kube::Node node() {
+    auto decoded = kube::decode_node(object.dump(), atoms);
+    EXPECT_TRUE(decoded);
+    return std::move(*decoded);
+  }
+  // False when there was nothing to change.
+  bool apply(const NodeChange& change) {
+    if (change.empty()) return false;
+    merge(object, Json::parse(change.merge_patch(7))->view());
+    object.set({"metadata", "resourceVersion"}, "7");
+    return true;
+  }
+  bool take(const std::string& owner, Items items, Found found = Found::foreign, io::Wall since = kMorning,
+            bool begun = false) {
+    return apply(hold(node(), owner, {"id-" + owner, since, std::move(items), begun}, atoms, found));
+  }
+  bool let_go(const std::string& owner) { return apply(release(node(), owner, atoms)); }
+  bool make_schedulable(std::string_view prefix) { return apply(uncordon(node(), prefix, atoms)); }
+
+  bool cordoned() { return node().unschedulable; }
+  std::vector<std::string> taints() {
+    std::vector<std::string> texts;
+    for (const kube::Taint& taint : node().taints) {
+      std::string text(taint.key.view());
+      if (!taint.value.empty()) text.append("=").append(taint.value.view());
+      texts.push_back(text.append(":").append(taint.effect.view()));
+    }
+    return texts;
+  }
+  std::string label(std::string_view key) {
+    return std::string(object["metadata"]["labels"][key].text().value_or("(none)"));
+  }
+  std::string annotation() {
+    return std::string(object["metadata"]["annotations"][kHoldsAnnotation].text().value_or("(none)"));
+  }
+  void set_label(std::string_view key, Json value) { object.set({"metadata", "labels", key}, std::move(value)); }
+  void add_taint(std::string_view key, std::string_view effect, std::string_view value = "",
+                 std::string_view time = "") {
+    Json taint = Json::object({{"key", key}, {"effect", effect}});
+    if (!value.empty()) taint.set({"value"}, value);
+    if (!time.empty()) taint.set({"timeAdded"}, time);
+    Json list(object["spec"]["taints"]);
+    object.set({"spec", "taints"}, std::move(list.push_back(std::move(taint))));
+  }
+
+  kube::AtomPool atoms;
+  Json object = Json::object({{"kind", "Node"},
+                              {"metadata", Json::object({{"name", "n1"}, {"uid", "u1"}, {"resourceVersion", "5"}})},
+                              {"spec", Json::object({{"podCIDR", "10.0.0.0/24"}})}});
+};
+
+TEST_F(HoldsTest, TheAnnotationIsCompactAndReadsAsItWasWritten) {
+  take("nodemaintenance/a", {true, {kUnschedulable, kDrain}, {{"x/y", "true"}}});
+  take("profile/p", {.cordon = true}, Found::foreign, kNoon, true);
+  EXPECT_EQ(annotation(),
+            R"({"holds":{)"
+            R"("nodemaintenance/a":{"id":"id-nodemaintenance/a","since":"2026-03-01T10:00:00Z","cordon":true,)"
+            R"("taints":["node.kubernetes.io/unschedulable:NoSchedule","medik8s.io/drain:NoSchedule"],)"
+            R"("labels":{"x/y":"true"}},)"
+            R"("profile/p":{"id":"id-profile/p","since":"2026-03-01T12:00:00Z","cordon":true,"begun":true}}})");
+  const auto holds = Holds::parse(annotation());
+  ASSERT_TRUE(holds);
+  EXPECT_EQ(holds->text(), annotation());
+  const Hold& p = holds->by_owner.at("profile/p");
+  EXPECT_EQ(p, (Hold{"id-profile/p", kNoon, {.cordon = true}, true}));
+  EXPECT_EQ(holds->by_owner.at("nodemaintenance/a").items, (Items{true, {kUnschedulable, kDrain}, {{"x/y", "true"}}}));
+}
+
+TEST_F(HoldsTest, WhatWasThereBeforeIsInTheAnnotation) {
+  object.set({"spec", "unschedulable"}, true);
+  add_taint("medik8s.io/drain", "NoSchedule");
+  set_label("x", "old");
+  take("a", {true, {kDrain}, {{"x", "new"}}});
+  EXPECT_THAT(annotation(),
+              HasSubstr(R"("before":{"cordon":true,"taints":["medik8s.io/drain:NoSchedule"],"labels":{"x":"old"}})"));
+  EXPECT_EQ(label("x"), "new");
+  let_go("a");
+  EXPECT_TRUE(cordoned());
+  EXPECT_THAT(taints(), ElementsAre("medik8s.io/drain:NoSchedule"));
+  EXPECT_EQ(label("x"), "old");
+  EXPECT_EQ(annotation(), "(none)");
+}
+
+TEST_F(HoldsTest, ReadsWhatItUnderstands) {
+  const auto holds = Holds::parse(
+      R"({"more":1,"holds":{"a":{"cordon":"yes","taints":["bare",7,"k:NoExecute"],"labels":{"x":1,"y":"z"},"since":"x"},
+          "b":7},"before":[]})");
+  ASSERT_TRUE(holds);
+  EXPECT_EQ(holds->by_owner.size(), 1u);
+  EXPECT_EQ(holds->by_owner.at("a"), (Hold{"", {}, {false, {{"bare", ""}, {"k", "NoExecute"}}, {{"y", "z"}}}, false}));
+  EXPECT_EQ(holds->before, Items{});
+  EXPECT_FALSE(Holds::parse(""));
+  EXPECT_FALSE(Holds::parse("[]"));
+  EXPECT_FALSE(Holds::parse(R"({"holds":[]})"));
+}
+
+TEST_F(HoldsTest, AnUnreadableAnnotationIsToldAndOverwritten) {
+  object.set({"metadata", "annotations", kHoldsAnnotation}, "{garbled");
+  std::string unreadable;
+  EXPECT_TRUE(holds_of(node(), &unreadable).empty());
+  EXPECT_NE(unreadable, "");
+  EXPECT_FALSE(let_go("a"));
+  EXPECT_TRUE(take("a", {.cordon = true}));
+  EXPECT_EQ(holds_of(node(), &unreadable).by_owner.size(), 1u);
+  EXPECT_EQ(unreadable, "");
+  let_go("a");
+  EXPECT_FALSE(cordoned());
+}
+
+TEST_F(HoldsTest, OneWriteCarriesEverythingAndItsPrecondition) {
+  const NodeChange change =
+      hold(node(), "a", {"", kMorning, {true, {kDrain}, {{"x", "true"}}}, false}, atoms, Found::foreign);
+  EXPECT_EQ(change.merge_patch(5),
+            R"({"metadata":{"resourceVersion":"5","labels":{"x":"true"},"annotations":{"careen.dev/holds":)"
+            R"("{\"holds\":{\"a\":{\"since\":\"2026-03-01T10:00:00Z\",\"cordon\":true,)"
+            R"(\"taints\":[\"medik8s.io/drain:NoSchedule\"],\"labels\":{\"x\":\"true\"}}}}"}},)"
+            R"("spec":{"unschedulable":true,"taints":[{"key":"medik8s.io/drain","effect":"NoSchedule"}]}})");
+  apply(change);
+  EXPECT_EQ(release(node(), "a", atoms).merge_patch(9),
+            R"({"metadata":{"resourceVersion":"9","labels":{"x":null},"annotations":{"careen.dev/holds":null}},)"
+            R"("spec":{"unschedulable":null,"taints":null}})");
+}
+
+TEST_F(HoldsTest, NothingToDoIsAnEmptyChange) {
+  EXPECT_FALSE(let_go("a"));
+  EXPECT_FALSE(make_schedulable("profile/"));
+  EXPECT_TRUE(take("a", {true, {kDrain}, {{"x", "1"}}}));
+  EXPECT_FALSE(take("a", {true, {kDrain}, {{"x", "1"}}}, Found::foreign, kNoon)) << "held all along";
+  EXPECT_FALSE(take("a", {true, {kDrain, kDrain}, {{"x", "1"}}}));
+  EXPECT_EQ(holds_of(node()).by_owner.at("a").since, kMorning);
+}
+
+TEST_F(HoldsTest, AnotherMaintenanceOfTheSameOwnerBeginsAnew) {
+  take("a", {.cordon = true});
+  apply(hold(node(), "a", {"another", kNoon, {.cordon = true}, false}, atoms));
+  EXPECT_EQ(holds_of(node()).by_owner.at("a"), (Hold{"another", kNoon, {.cordon = true}, false}));
+  let_go("a");
+  EXPECT_FALSE(cordoned());
+}
+
+TEST_F(HoldsTest, WhatHasBegunBecomesAPlainHold) {
+  take("a", {.cordon = true}, Found::foreign, kMorning, true);
+  EXPECT_TRUE(take("a", {.cordon = true}, Found::foreign, kNoon, false));
+  EXPECT_EQ(holds_of(node()).by_owner.at("a"), (Hold{"id-a", kMorning, {.cordon = true}, false}));
+}
+
+TEST_F(HoldsTest, TheLastHolderUndoes) {
+  take("a", {.cordon = true});
+  take("b", {true, {kDrain}, {}});
+  let_go("a");
+  EXPECT_TRUE(cordoned());
+  EXPECT_THAT(taints(), ElementsAre("medik8s.io/drain:NoSchedule"));
+  let_go("b");
+  EXPECT_FALSE(cordoned());
+  EXPECT_THAT(taints(), IsEmpty());
+  EXPECT_EQ(annotation(), "(none)");
+}
+
+TEST_F(HoldsTest, ThingsAreCountedOneByOne) {
+  object.set({"spec", "unschedulable"}, true);
+  take("a", {false, {kDrain}, {}});
+  object.remove({"spec", "unschedulable"});
+  take("b", {.cordon = true});
+  let_go("b");
+  EXPECT_FALSE(cordoned()) << "was schedulable when the cordon was first held";
+  EXPECT_THAT(taints(), ElementsAre("medik8s.io/drain:NoSchedule"));
+}
+
+TEST_F(HoldsTest, WhatAnOwnerNoLongerWantsIsUndone) {
+  take("a", {true, {kUnschedulable, kDrain}, {{"x", "1"}, {"y", "1"}}});
+  take("a", {false, {kDrain}, {{"y", "2"}}});
+  EXPECT_FALSE(cordoned());
+  EXPECT_THAT(taints(), ElementsAre("medik8s.io/drain:NoSchedule"));
+  EXPECT_EQ(label("x"), "(none)");
+  EXPECT_EQ(label("y"), "2");
+}
+
+TEST_F(HoldsTest, ThePredecessorsWorkIsNotWhatWasThereBefore) {
+  object.set({"spec", "unschedulable"}, true);
+  add_taint("node.kubernetes.io/unschedulable", "NoSchedule");
+  add_taint("medik8s.io/drain", "NoSchedule");
+  add_taint("foreign", "NoSchedule");
+  set_label("x", "true");
+  take("a", {true, {kUnschedulable, kDrain}, {{"x", "true"}}}, Found::own);
+  EXPECT_EQ(holds_of(node()).before, Items{});
+  let_go("a");
+  EXPECT_FALSE(cordoned());
+  EXPECT_THAT(taints(), ElementsAre("foreign:NoSchedule"));
+  EXPECT_EQ(label("x"), "(none)");
+}
+
+TEST_F(HoldsTest, TaintsGoInFrontInTheirOrder) {
+  add_taint("foreign", "NoExecute", "v", "2026-01-01T00:00:00Z");
+  add_taint("medik8s.io/drain", "NoExecute");
+  take("a", {false, {kUnschedulable, kDrain}, {}});
+  EXPECT_THAT(taints(), ElementsAre("node.kubernetes.io/unschedulable:NoSchedule", "medik8s.io/drain:NoSchedule",
+                                    "foreign=v:NoExecute", "medik8s.io/drain:NoExecute"));
+  EXPECT_EQ(node().taints[2].time_added.view(), "2026-01-01T00:00:00Z");
+  EXPECT_TRUE(node().taints[0].time_added.empty());
+  let_go("a");
+  EXPECT_THAT(taints(), ElementsAre("foreign=v:NoExecute", "medik8s.io/drain:NoExecute"));
+  EXPECT_EQ(node().taints[0].time_added.view(), "2026-01-01T00:00:00Z");
+}
+
+TEST_F(HoldsTest, ATaintThatIsThereAlreadyKeepsItsValueAndTimeAndStays) {
+  add_taint("foreign", "NoSchedule");
+  add_taint("node.kubernetes.io/unschedulable", "NoSchedule", "", "2026-01-01T00:00:00Z");
+  take("a", {false, {kUnschedulable, kDrain}, {}});
+  EXPECT_THAT(taints(), ElementsAre("node.kubernetes.io/unschedulable:NoSchedule", "medik8s.io/drain:NoSchedule",
+                                    "foreign:NoSchedule"));
+  EXPECT_EQ(node().taints[0].time_added.view(), "2026-01-01T00:00:00Z");
+  let_go("a");
+  EXPECT_THAT(taints(), ElementsAre("node.kubernetes.io/unschedulable:NoSchedule", "foreign:NoSchedule"));
+}
+
+TEST_F(HoldsTest, WhatSomebodyTookAwayIsPutBackAndUndoneInTheEnd) {
+  object.set({"spec", "unschedulable"}, true);
+  add_taint("medik8s.io/drain", "NoSchedule");
+  set_label("x", "old");
+  const Items items{true, {kUnschedulable, kDrain}, {{"x", "new"}}};
+  take("a", items);
+  object.remove({"spec", "unschedulable"});
+  object.remove({"spec", "taints"});
+  object.remove({"metadata", "labels", "x"});
+  EXPECT_TRUE(take("a", items));
+  EXPECT_TRUE(cordoned());
+  EXPECT_THAT(taints(), ElementsAre("node.kubernetes.io/unschedulable:NoSchedule", "medik8s.io/drain:NoSchedule"));
+  EXPECT_EQ(label("x"), "new");
+  let_go("a");
+  EXPECT_FALSE(cordoned()) << "whoever uncordoned it by hand gets it";
+  EXPECT_THAT(taints(), IsEmpty());
+  EXPECT_EQ(label("x"), "(none)");
+}
+
+TEST_F(HoldsTest, WhatSomebodyTookAwayAndNobodyPutBackStaysAway) {
+  object.set({"spec", "unschedulable"}, true);
+  set_label("x", "old");
+  take("a", {true, {kDrain}, {{"x", "new"}}});
+  object.remove({"spec", "unschedulable"});
+  object.remove({"metadata", "labels", "x"});
+  let_go("a");
+  EXPECT_FALSE(cordoned());
+  EXPECT_EQ(label("x"), "(none)");
+}
+
+TEST_F(HoldsTest, AChangedValueIsSomebodyElses) {
+  take("a", {false, {kDrain}, {{"x", "1"}}});
+  set_label("x", "mine");
+  object.remove({"spec", "taints"});
+  add_taint("medik8s.io/drain", "NoSchedule", "mine");
+  let_go("a");
+  EXPECT_EQ(label("x"), "mine");
+  EXPECT_THAT(taints(), ElementsAre("medik8s.io/drain=mine:NoSchedule"));
+}
+
+TEST_F(HoldsTest, AChangedLabelIsSetAgainAndGivenBack) {
+  take("a", {false, {}, {{"x", "1"}}});
+  set_label("x", "mine");
+  EXPECT_TRUE(take("a", {false, {}, {{"x", "1"}}}));
+  EXPECT_EQ(label("x"), "1");
+  let_go("a");
+  EXPECT_EQ(label("x"), "mine");
+}
+
+TEST_F(HoldsTest, TwoValuesOfOneLabelDoNotFight) {
+  set_label("x", "0");
+  take("a", {false, {}, {{"x", "1"}}});
+  EXPECT_TRUE(take("b", {false, {}, {{"x", "2"}}}));
+  EXPECT_EQ(label("x"), "1");
+  EXPECT_FALSE(take("a", {false, {}, {{"x", "1"}}}));
+  EXPECT_FALSE(take("b", {false, {}, {{"x", "2"}}}));
+  let_go("a");
+  EXPECT_EQ(label("x"), "2");
+  let_go("b");
+  EXPECT_EQ(label("x"), "0");
+}
+
+TEST_F(HoldsTest, UncordonEndsTheCordonsOfItsOwnersOnly) {
+  take("profile/p", {.cordon = true});
+  take("profile/q", {true, {kDrain}, {}});
+  EXPECT_TRUE(make_schedulable("profile/"));
+  EXPECT_FALSE(cordoned());
+  const Holds holds = holds_of(node());
+  EXPECT_EQ(holds.by_owner.size(), 1u);
+  EXPECT_EQ(holds.by_owner.at("profile/q").items, (Items{false, {kDrain}, {}}));
+}
+
+TEST_F(HoldsTest, UncordonMakesANodeSchedulableThatNobodyHolds) {
+  object.set({"spec", "unschedulable"}, true);
+  EXPECT_TRUE(make_schedulable("profile/"));
+  EXPECT_FALSE(cordoned());
+}
+
+TEST_F(HoldsTest, UncordonWaitsForOtherHolders) {
+  object.set({"spec", "unschedulable"}, true);
+  take("nodemaintenance/m", {.cordon = true});
+  take("profile/p", {.cordon = true});
+  EXPECT_TRUE(make_schedulable("profile/"));
+  EXPECT_TRUE(cordoned());
+  EXPECT_FALSE(make_schedulable("profile/"));
+  let_go("nodemaintenance/m");
+  EXPECT_FALSE(cordoned()) << "although it was cordoned before";
+}
+
+// Several owners, and somebody who edits by hand, against a model that keeps for each thing what there would be
+// without any holds.
+class HoldsModelTest : public HoldsTest {
+ protected:
+  struct Model {
+    std::map<std::string, Items> owners;
+    bool cordon = false;
+    std::set<std::string> taints;  // key:effect
+    std::map<std::string, std::string> labels;
+  };
+
+  bool anybody(const std::function<bool(const Items&)>& holds) const {
+    return std::any_of(model.owners.begin(), model.owners.end(), [&](const auto& one) { return holds(one.second); });
+  }
+  bool cordon_held() const {
+    return anybody([](const Items& items) { return items.cordon; });
+  }
+  bool taint_held(const BareTaint& taint) const {
+    return anybody([&](const Items& items) {
+      return std::find(items.taints.begin(), items.taints.end(), taint) != items.taints.end();
+    });
+  }
+  bool label_held(const std::string& key) const {
+    return anybody([&](const Items& items) { return items.labels.contains(key); });
+  }
+
+  Items some_items(io::Random& random) {
+    Items items;
+    items.cordon = random.next() % 2 == 0;
+    for (const BareTaint& taint : kTaints) {
+      if (random.next() % 2 == 0) items.taints.push_back(taint);
+    }
+    for (const char* const key : {"x", "y"}) {
+      if (random.next() % 2 == 0) items.labels[key] = "held";
+    }
+    return items;
+  }
+  void edit_cordon() {
+    model.cordon = !cordoned();
+    object.set({"spec", "unschedulable"}, model.cordon);
+  }
+  void edit_taint(const BareTaint& taint) {
+    const std::string text = taint.key + ":" + taint.effect;
+    const bool there = [&] {
+      const auto all = taints();
+      return std::find(all.begin(), all.end(), text) != all.end();
+    }();
+    if (!there) {
+      add_taint(taint.key, taint.effect);
+      model.taints.insert(text);
+      return;
+    }
+    Json left;
+    object["spec"]["taints"].for_each_element([&](kube::JsonView one) {
+      if (one["key"].text() != taint.key) left.push_back(Json(one));
+    });
+    object.set({"spec", "taints"}, std::move(left));
+    model.taints.erase(text);
+  }
+  void edit_label(const std::string& key, uint64_t choice) {
+    if (choice == 0) {
+      object.remove({"metadata", "labels", key});
+      model.labels.erase(key);
+      return;
+    }
+    const std::string value = "by-hand-" + std::to_string(choice);
+    set_label(key, value);
+    model.labels[key] = value;
+  }
+  // As each owner's controller does after every change.
+  void everybody_again() {
+    for (const auto& [owner, items] : std::map(model.owners)) take(owner, items);
+  }
+  void check(uint64_t seed, int step) {
+    const std::string where = "seed " + std::to_string(seed) + " step " + std::to_string(step) + ": " + object.dump();
+    ASSERT_EQ(cordoned(), cordon_held() || model.cordon) << where;
+    for (const BareTaint& taint : kTaints) {
+      const std::string text = taint.key + ":" + taint.effect;
+      const auto all = taints();
+      ASSERT_EQ(std::count(all.begin(), all.end(), text), taint_held(taint) || model.taints.contains(text)) << where;
+    }
+    const auto all = taints();
+    ASSERT_EQ(std::count(all.begin(), all.end(), "untouched=v:NoExecute"), 1) << where;
+    for (const std::string key : {"x", "y"}) {
+      const auto own = model.labels.find(key);
+      const std::string expected = label_held(key) ? "held" : own == model.labels.end() ? "(none)" : own->second;
+      ASSERT_EQ(label(key), expected) << where;
+    }
+    ASSERT_EQ(annotation() == "(none)", model.owners.empty()) << where;
+    for (const auto& [owner, items] : model.owners) ASSERT_FALSE(take(owner, items)) << where;
+  }
+
+  const std::vector<BareTaint> kTaints{kUnschedulable, kDrain};
+  Model model;
+};
+
+TEST_F(HoldsModelTest, WhatIsForeignIsInTheEndAsPeopleLeftIt) {
+  const Json fresh = object;
+  for (uint64_t seed = 1; seed <= 25; ++seed) {
+    io::Random random(seed);
+    object = fresh;
+    model = {};
+    add_taint("untouched", "NoExecute", "v");
+    for (int step = 0; step < 40; ++step) {
+      const std::string owner = "owner/" + std::to_string(random.next() % 3);
+      switch (random.next() % 6) {
+        case 0:
+        case 1:
+          model.owners[owner] = some_items(random);
+          take(owner, model.owners[owner]);
+          break;
+        case 2:
+          model.owners.erase(owner);
+          let_go(owner);
+          break;
+        case 3:
+          // By hand, a cordon on top of a hold cannot be told from the hold: it leaves no trace.
+          if (!cordon_held() || cordoned()) edit_cordon();
+          break;
+        case 4:
+          edit_taint(kTaints[random.next() % 2]);
+          break;
+        case 5:
+          edit_label(random.next() % 2 ? "x" : "y", random.next() % 3);
+          break;
+      }
+      everybody_again();
+      ASSERT_NO_FATAL_FAILURE(check(seed, step));
+    }
+    for (const auto& [owner, items] : std::map(model.owners)) {
+      model.owners.erase(owner);
+      let_go(owner);
+      ASSERT_NO_FATAL_FAILURE(check(seed, -1));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace careen::drain

@@ -1,0 +1,146 @@
+#include "io/server_tls.h"
+
+#include <fmt/format.h>
+#include <openssl/ssl.h>
+
+#include <boost/asio/ssl/context.hpp>
+
+#include "io/files.h"
+#include "io/real_loop.h"
+
+namespace careen::io {
+
+namespace {
+
+namespace asio = boost::asio;
+using ErrorCode = boost::system::error_code;
+
+// How often the files of a certificate are looked at when nothing told of a change.
+constexpr Duration kLookAtFiles = seconds{10};
+
+// The places are for the error.
+Result<TlsContext> make_tls(const KeyPair& pair, const std::string& cert_place, const std::string& key_place) {
+  auto context = std::make_shared<asio::ssl::context>(asio::ssl::context::tls_server);
+  ::SSL_CTX_set_min_proto_version(context->native_handle(), TLS1_2_VERSION);
+  ErrorCode error;
+  context->use_certificate_chain(asio::buffer(pair.certificate), error);
+  if (error) {
+    return fail(ErrorKind::file, fmt::format("{} holds no usable certificate: {}", cert_place, error.message()));
+  }
+  context->use_private_key(asio::buffer(pair.key), asio::ssl::context::pem, error);
+  if (error) {
+    return fail(ErrorKind::file, fmt::format("{} holds no key that fits the certificate in {}: {}", key_place,
+                                             cert_place, error.message()));
+  }
+  return context;
+}
+
+// The certificate from files: watched, and looked at regularly besides, since not every file system tells of changes.
+class TlsFiles final : public ServerTls {
+ public:
+  TlsFiles(RealLoop& loop, const ServerOptions& options)
+      : loop_(loop),
+        cert_(options.tls_cert_file),
+        key_(options.tls_key_file),
+        log_(options.log),
+        files_(loop),
+        look_(loop, [this] { look(); }) {}
+
+  Result<void> start() {
+    cert_watch_ = files_.watch(cert_, [this] { load_again(); });
+    key_watch_ = files_.watch(key_, [this] { load_again(); });
+    look_.set(loop_.now() + kLookAtFiles);
+    auto pair = read();
+    if (!pair) return tl::make_unexpected(std::move(pair.error()));
+    auto tls = make_tls(*pair, cert_, key_);
+    if (!tls) return tl::make_unexpected(std::move(tls.error()));
+    loaded_ = std::move(*pair);
+    context_ = std::move(*tls);
+    return {};
+  }
+  TlsContext current() override { return context_; }
+
+ private:
+  Result<KeyPair> read() {
+    auto cert = files_.read(cert_);
+    if (!cert) return tl::make_unexpected(std::move(cert.error()));
+    auto key = files_.read(key_);
+    if (!key) return tl::make_unexpected(std::move(key.error()));
+    return KeyPair{std::move(*cert), std::move(*key)};
+  }
+
+  void look() {
+    look_.set(loop_.now() + kLookAtFiles);
+    load_again();
+  }
+
+  void load_again() {
+    auto pair = read();
+    if (pair && *pair == loaded_) return;
+    auto tls = pair ? make_tls(*pair, cert_, key_) : tl::make_unexpected(pair.error());
+    if (!tls) return tell_once(tls.error().message);
+    loaded_ = std::move(*pair);
+    told_.clear();
+    context_ = std::move(*tls);
+    log_.info("the certificate was read again", "file", cert_);
+  }
+
+  void tell_once(const std::string& message) {
+    if (std::exchange(told_, message) == message) return;
+    log_.error("the new certificate is not used; the last good one serves on", "error", message);
+  }
+
+  RealLoop& loop_;
+  std::string cert_;
+  std::string key_;
+  Log log_;
+  RealFiles files_;
+  std::unique_ptr<Files::Watch> cert_watch_;
+  std::unique_ptr<Files::Watch> key_watch_;
+  Alarm look_;
+  KeyPair loaded_;
+  TlsContext context_;
+  std::string told_;
+};
+
+// The certificate from a function.
+class TlsPair final : public ServerTls {
+ public:
+  TlsPair(std::function<std::shared_ptr<const KeyPair>()> ask, Log log) : ask_(std::move(ask)), log_(std::move(log)) {}
+
+  TlsContext current() override {
+    const std::shared_ptr<const KeyPair> pair = ask_();
+    if (!pair || pair == asked_) return context_;
+    asked_ = pair;
+    auto tls = make_tls(*pair, "the certificate given", "the key given");
+    if (tls) {
+      context_ = std::move(*tls);
+    } else {
+      log_.error("the new certificate is not used; the last good one serves on", "error", tls.error().message);
+    }
+    return context_;
+  }
+
+ private:
+  std::function<std::shared_ptr<const KeyPair>()> ask_;
+  Log log_;
+  std::shared_ptr<const KeyPair> asked_;
+  TlsContext context_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<ServerTls>> make_server_tls(RealLoop& loop, const ServerOptions& options) {
+  if (options.tls_cert_file.empty() != options.tls_key_file.empty()) {
+    return fail(ErrorKind::invalid, "a certificate and its key go together, but only one of the files is given");
+  }
+  if (!options.tls_cert_file.empty()) {
+    auto files = std::make_unique<TlsFiles>(loop, options);
+    if (auto ok = files->start(); !ok) return tl::make_unexpected(std::move(ok.error()));
+    return files;
+  }
+  if (options.tls_pair) return std::make_unique<TlsPair>(options.tls_pair, options.log);
+  return nullptr;
+}
+
+}  // namespace careen::io

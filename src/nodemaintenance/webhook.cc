@@ -1,0 +1,168 @@
+#include "nodemaintenance/webhook.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "kube/url.h"
+#include "nodemaintenance/names.h"
+
+namespace careen::nodemaintenance {
+
+using io::Task;
+using kube::AdmissionRequest;
+using kube::AdmissionVerdict;
+using kube::Json;
+using kube::JsonView;
+
+namespace {
+
+// Of one attempt; a second one fits into the patience of a decision.
+constexpr io::Duration kOneRead = io::seconds{3};
+constexpr int kAttempts = 2;
+// Between two looks for an object that was admitted.
+constexpr io::Duration kFirstPause = io::milliseconds{100};
+constexpr io::Duration kLongestPause = io::seconds{1};
+constexpr int kPageSize = 500;
+
+std::string_view text_at(JsonView object, std::string_view pointer) { return object.at(pointer).text().value_or(""); }
+
+AdmissionVerdict already_exists(std::string_view node) {
+  return AdmissionVerdict::deny(fmt::format("invalid nodeName, a NodeMaintenance for node {} already exists", node));
+}
+
+// Why the object cannot be judged, or nothing.
+std::optional<AdmissionVerdict> unreadable(const Json& object, std::string_view which) {
+  if (!object.view().is_object()) {
+    return AdmissionVerdict::error(400, fmt::format("the request has no {}", which));
+  }
+  const JsonView node = object.at("/spec/nodeName");
+  if (node && !node.is_null() && !node.is_string()) {
+    return AdmissionVerdict::error(400, fmt::format("spec.nodeName of the {} is not a string", which));
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+Webhook::Webhook(kube::Client& client, WebhookOptions options)
+    : loop_(client.loop()), client_(client), options_(options) {}
+
+Task<AdmissionVerdict> Webhook::judge(AdmissionRequest request) {
+  const std::string& operation = request.operation;
+  if (operation == "CREATE") co_return co_await judge_creation(std::move(request));
+  if (operation == "UPDATE") co_return judge_update(request);
+  if (operation == "DELETE" || operation == "CONNECT") co_return AdmissionVerdict::allow();
+  co_return AdmissionVerdict::error(400, fmt::format("unknown operation \"{}\"", operation));
+}
+
+AdmissionVerdict Webhook::judge_update(const AdmissionRequest& request) {
+  if (auto refused = unreadable(request.object, "object")) return std::move(*refused);
+  if (auto refused = unreadable(request.old_object, "old object")) return std::move(*refused);
+  if (text_at(request.object.view(), "/spec/nodeName") != text_at(request.old_object.view(), "/spec/nodeName")) {
+    return AdmissionVerdict::deny("updating spec.NodeName isn't allowed");
+  }
+  return AdmissionVerdict::allow();
+}
+
+Task<AdmissionVerdict> Webhook::judge_creation(AdmissionRequest request) {
+  if (auto refused = unreadable(request.object, "object")) co_return std::move(*refused);
+  // A generated name is in the object, but not in the request.
+  Subject subject{std::string(text_at(request.object.view(), "/metadata/name")),
+                  std::string(text_at(request.object.view(), "/spec/nodeName")), request.dry_run,
+                  loop_.wall_now() + options_.patience};
+  if (subject.name.empty()) subject.name = request.name;
+  const std::string absent = fmt::format("invalid nodeName, no node with name {} found", subject.node);
+  // A read without a name would be a list.
+  if (subject.node.empty()) co_return AdmissionVerdict::deny(absent);
+  const auto node = co_await client_.get(kube::resources::nodes, "", subject.node, reading(subject.give_up));
+  if (!node && node.error().not_found()) co_return AdmissionVerdict::deny(absent);
+  auto parsed = node ? Json::parse(*node) : io::fail(io::ErrorKind::protocol, node.error().message);
+  if (!parsed) {
+    co_return AdmissionVerdict::deny(
+        "could not get node for validating spec.NodeName, please try again: could not get node: " +
+        parsed.error().message);
+  }
+  subject.node_object = std::move(*parsed);
+  co_return co_await judge_existing_node(std::move(subject));
+}
+
+Task<AdmissionVerdict> Webhook::judge_existing_node(Subject subject) {
+  for (io::Duration pause = kFirstPause;; pause = std::min(2 * pause, kLongestPause)) {
+    const auto objects = co_await list(kResource, "", "", subject.give_up);
+    if (!objects) {
+      co_return AdmissionVerdict::deny(
+          "could not list NodeMaintenances for validating spec.NodeName, please try again: " + objects.error().message);
+    }
+    std::vector<Listed> maintenances;
+    for (const Json& object : *objects) {
+      maintenances.push_back({std::string(text_at(object.view(), "/metadata/name")),
+                              std::string(text_at(object.view(), "/spec/nodeName"))});
+    }
+    forget_what_is_there(maintenances);
+    if (std::any_of(maintenances.begin(), maintenances.end(),
+                    [&](const Listed& one) { return one.node == subject.node; })) {
+      co_return already_exists(subject.node);
+    }
+    if (!awaits_another(subject)) {
+      AdmissionVerdict verdict = co_await judge_control_plane(subject, maintenances);
+      if (!verdict.allowed) co_return verdict;
+      // Asked again: others were judged while this one waited for answers.
+      if (!awaits_another(subject)) co_return admit(subject);
+    }
+    if (loop_.wall_now() + pause >= subject.give_up) co_return already_exists(subject.node);
+    co_await io::sleep_for(loop_, pause);
+  }
+}
+
+void Webhook::forget_what_is_there(const std::vector<Listed>& maintenances) {
+  std::erase_if(on_the_way_, [&](const auto& entry) { return entry.second.forget_at <= loop_.now(); });
+  for (const Listed& one : maintenances) {
+    const auto it = on_the_way_.find(one.node);
+    if (it != on_the_way_.end() && it->second.name == one.name) on_the_way_.erase(it);
+  }
+}
+
+bool Webhook::awaits_another(const Subject& subject) const {
+  const auto it = on_the_way_.find(subject.node);
+  if (it == on_the_way_.end() || it->second.forget_at <= loop_.now()) return false;
+  return it->second.name.empty() || it->second.name != subject.name;
+}
+
+AdmissionVerdict Webhook::admit(const Subject& subject) {
+  if (!subject.dry_run) on_the_way_[subject.node] = {subject.name, loop_.now() + options_.on_the_way};
+  return AdmissionVerdict::allow();
+}
+
+kube::CallOptions Webhook::reading(io::Wall give_up, std::string query) const {
+  kube::CallOptions options;
+  options.timeout = kOneRead;
+  options.attempts = kAttempts;
+  options.not_after = give_up;
+  options.query = std::move(query);
+  return options;
+}
+
+// All pages, from the server's latest state.
+Task<kube::Result<std::vector<Json>>> Webhook::list(kube::Resource resource, std::string ns, std::string selectors,
+                                                    io::Wall give_up) {
+  std::vector<Json> objects;
+  std::string next;
+  do {
+    std::string query = fmt::format("limit={}", kPageSize);
+    if (!selectors.empty()) query += "&" + selectors;
+    if (!next.empty()) {
+      query += "&continue=";
+      kube::append_encoded(query, next);
+    }
+    const auto page = co_await client_.list(resource, ns, reading(give_up, std::move(query)));
+    if (!page) co_return tl::make_unexpected(page.error());
+    const auto parsed = Json::parse(*page);
+    if (!parsed) co_return tl::make_unexpected(kube::to_api_error(parsed.error()));
+    (*parsed)["items"].for_each_element([&](JsonView item) { objects.emplace_back(item); });
+    next = text_at(parsed->view(), "/metadata/continue");
+  } while (!next.empty());
+  co_return objects;
+}
+
+}  // namespace careen::nodemaintenance

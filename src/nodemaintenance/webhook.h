@@ -1,0 +1,93 @@
+// The rules by which a NodeMaintenance is admitted: its node exists, has no other maintenance, and the control plane
+// can spare it. Everything is read live, so that what was created a moment ago counts.
+//
+// Two creations for one node at the same time would both find nothing. So an admission is remembered until the object
+// is there: a second creation for that node waits and looks again. It is refused when the first one's object appears,
+// and goes through when it has not appeared for `on_the_way`, because the creation failed after all, say by another
+// webhook. The same name may always try again: the API server keeps no two objects of one name.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "io/loop.h"
+#include "io/task.h"
+#include "kube/admission.h"
+#include "kube/client.h"
+
+namespace careen::nodemaintenance {
+
+struct WebhookOptions {
+  // Not on OpenShift, where the budget of etcd decides: refuse what would leave fewer than a majority of the
+  // control-plane nodes.
+  bool protect_control_plane = false;
+  // How long an object may take to appear after its admission.
+  io::Duration on_the_way = io::seconds{5};
+  // For one decision. The API server waits 15 s.
+  io::Duration patience = io::seconds{12};
+};
+
+class Webhook {
+ public:
+  // The client reads nodes, maintenances and, on OpenShift, budgets and pods of etcd, on every replica. It must outlive
+  // the webhook, which must outlive its decisions.
+  Webhook(kube::Client& client, WebhookOptions options);
+
+  io::Task<kube::AdmissionVerdict> judge(kube::AdmissionRequest request);
+
+ private:
+  using Verdict = kube::AdmissionVerdict;
+  // A maintenance that exists.
+  struct Listed {
+    std::string name;
+    std::string node;
+  };
+  // One that was admitted and has not been seen yet.
+  struct Admitted {
+    std::string name;
+    io::Steady forget_at;
+  };
+  // What is to be created.
+  struct Subject {
+    std::string name;
+    std::string node;
+    bool dry_run = false;
+    io::Wall give_up{};
+    kube::Json node_object = {};
+  };
+
+  io::Task<Verdict> judge_creation(kube::AdmissionRequest request);
+  io::Task<Verdict> judge_existing_node(Subject subject);
+  static Verdict judge_update(const kube::AdmissionRequest& request);
+
+  io::Task<Verdict> judge_control_plane(const Subject& subject, const std::vector<Listed>& maintenances);
+  io::Task<kube::Result<bool>> on_openshift(io::Wall give_up);
+  io::Task<Verdict> judge_etcd(const Subject& subject);
+  io::Task<Verdict> judge_etcd_pod(const Subject& subject, std::string selector);
+  Verdict judge_majority(const Subject& subject, const std::vector<kube::Json>& control_plane,
+                         const std::vector<Listed>& maintenances) const;
+
+  io::Task<kube::Result<std::vector<kube::Json>>> list(kube::Resource resource, std::string ns, std::string selectors,
+                                                       io::Wall give_up);
+  io::Task<kube::Result<std::vector<kube::Json>>> list_control_plane(io::Wall give_up);
+  kube::CallOptions reading(io::Wall give_up, std::string query = {}) const;
+
+  void forget_what_is_there(const std::vector<Listed>& maintenances);
+  bool awaits_another(const Subject& subject) const;
+  Verdict admit(const Subject& subject);
+
+  io::Loop& loop_;
+  kube::Client& client_;
+  WebhookOptions options_;
+  std::map<std::string, Admitted, std::less<>> on_the_way_;  // by node
+  std::optional<bool> openshift_;                            // once it is known
+};
+
+// A selector as a plain map, in the form of a query: matchLabels, and `In` with one value; null selects everything. The
+// error for anything else is that of the original's library.
+io::Result<std::string> plain_selector(kube::JsonView selector);
+
+}  // namespace careen::nodemaintenance

@@ -1,0 +1,293 @@
+#include "sim/disruption.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "sim/disruption_status.h"
+
+namespace careen::sim {
+
+namespace {
+
+constexpr std::string_view kPods = "/api/v1/pods";
+constexpr std::string_view kBudgets = "/apis/policy/v1/poddisruptionbudgets";
+constexpr std::string_view kApps = "/apis/apps/v1/";
+constexpr const char* kController = "kube-controller-manager";
+// A pod whose eviction was granted and that is not being deleted after this time counts again.
+constexpr io::Duration kDeletionTimeout = io::minutes{2};
+
+std::string in_namespace(std::string_view group_version, const std::string& ns, std::string_view plural,
+                         const std::string& name) {
+  return std::string(group_version) + "/namespaces/" + ns + "/" + std::string(plural) + "/" + name;
+}
+
+std::string in_seconds(io::Wall time) { return io::format_rfc3339(std::chrono::floor<std::chrono::seconds>(time)); }
+
+// "30%" of a number, rounded up; a plain number as it is.
+std::optional<int64_t> scaled(const json::value& value, int64_t of) {
+  if (value.is_int64()) return value.get_int64();
+  if (!value.is_string()) return std::nullopt;
+  const std::string_view text = value.get_string();
+  int64_t percent = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), percent);
+  if (error != std::errc() || std::string_view(end, text.data() + text.size()) != "%") return std::nullopt;
+  return (of * percent + 99) / 100;
+}
+
+std::string wrong_share(const json::value& value) {
+  return "invalid value for IntOrString: invalid value " + json::serialize(value) + ": string is not a percentage";
+}
+
+// Disruptions that were granted and whose pods are not yet seen going.
+struct Granted {
+  json::object kept{};
+  std::optional<io::Wall> recheck_at{};
+};
+
+}  // namespace
+
+Disruption::Disruption(io::Loop& loop, ApiServer& api) : loop_(loop), api_(api), next_(loop, [this] { run(); }) {
+  api_.observe([this](const Change& change) { note(change); });
+}
+
+void Disruption::note(const Change& change) {
+  if (change.collection == kBudgets) return note_budget(change);
+  if (places_.empty()) return;
+  if (change.collection == kPods) return note_pod(change);
+  if (change.collection.starts_with(kApps)) note_workload(change);
+}
+
+void Disruption::note_budget(const Change& change) {
+  const auto known = places_.find(change.ns);
+  if (change.type == Change::Type::deleted) {
+    if (known == places_.end()) return;
+    known->second.budgets.erase(change.name);
+    if (known->second.budgets.empty()) places_.erase(known);
+    return;
+  }
+  const auto budget = parse(*change.object);
+  const auto selector = kube::LabelSelector::from_json(kube::JsonView(find(*budget, {"spec", "selector"})));
+  Place& place = places_[change.ns];
+  if (known == places_.end()) read_pods(change.ns, place);
+  if (selector) place.budgets.insert_or_assign(change.name, *selector);
+  wake({change.ns, change.name}, delay_);
+}
+
+void Disruption::note_pod(const Change& change) {
+  const auto place = places_.find(change.ns);
+  if (place == places_.end()) return;
+  auto& pods = place->second.pods;
+  if (const auto known = pods.find(change.name); known != pods.end()) {
+    wake_for(change.ns, known->second);
+    pods.erase(known);
+  }
+  if (change.type == Change::Type::deleted) return;
+  wake_for(change.ns, pods.insert_or_assign(change.name, facts_of(*parse(*change.object))).first->second);
+}
+
+// Only its size matters.
+void Disruption::note_workload(const Change& change) {
+  const auto place = places_.find(change.ns);
+  if (place == places_.end() || !change.object) return;
+  const auto size = [](const Text& text) {
+    return text ? integer_at(*parse(*text), {"spec", "replicas"}) : std::nullopt;
+  };
+  if (change.type == Change::Type::modified && size(change.before) == size(change.object)) return;
+  for (const auto& [name, selector] : place->second.budgets) wake({change.ns, name}, delay_);
+}
+
+void Disruption::wake_for(const std::string& ns, const PodFacts& pod) {
+  const auto label = [&](std::string_view key) -> std::optional<std::string_view> {
+    const auto known = pod.labels.find(key);
+    return known == pod.labels.end() ? std::nullopt : std::optional<std::string_view>(known->second);
+  };
+  for (const auto& [name, selector] : places_.at(ns).budgets) {
+    if (selector.matches(label)) wake({ns, name}, delay_);
+  }
+}
+
+void Disruption::wake(const Key& key, io::Duration in) {
+  const io::Steady at = loop_.now() + in;
+  const auto known = due_.find(key);
+  if (known != due_.end()) {
+    if (known->second <= at) return;
+    by_time_.erase({known->second, key});
+  }
+  due_[key] = at;
+  by_time_.insert({at, key});
+  if (!next_.pending() || by_time_.begin()->first == at) next_.set(by_time_.begin()->first);
+}
+
+void Disruption::run() {
+  while (!by_time_.empty() && by_time_.begin()->first <= loop_.now()) {
+    const Key key = by_time_.begin()->second;
+    by_time_.erase(by_time_.begin());
+    due_.erase(key);
+    sync(key);
+  }
+  if (!by_time_.empty()) next_.set(by_time_.begin()->first);
+}
+
+std::optional<Disruption::Controller> Disruption::controller_of(const json::value& object) {
+  const json::value* owners = find(object, {"metadata", "ownerReferences"});
+  if (!owners || !owners->is_array()) return std::nullopt;
+  for (const json::value& owner : owners->get_array()) {
+    if (!is_true(owner, "controller")) continue;
+    return Controller{std::string(text_at(owner, "apiVersion")), std::string(text_at(owner, "kind")),
+                      std::string(text_at(owner, "name")), std::string(text_at(owner, "uid"))};
+  }
+  return std::nullopt;
+}
+
+Disruption::PodFacts Disruption::facts_of(const json::value& pod) {
+  PodFacts facts;
+  if (const json::value* labels = find(pod, {"metadata", "labels"}); labels && labels->is_object()) {
+    for (const auto& one : labels->get_object()) {
+      if (one.value().is_string()) facts.labels.emplace(one.key(), one.value().get_string());
+    }
+  }
+  facts.ready = is_ready(pod);
+  facts.deleting = find(pod, {"metadata", "deletionTimestamp"}) != nullptr;
+  facts.controller = controller_of(pod);
+  return facts;
+}
+
+void Disruption::read_pods(const std::string& ns, Place& place) const {
+  const std::string prefix = "/api/v1/namespaces/" + ns + "/pods/";
+  api_.for_each(kPods, [&](const std::string& path, const Text& text) {
+    if (path.starts_with(prefix)) place.pods.emplace(path.substr(prefix.size()), facts_of(*parse(*text)));
+  });
+}
+
+Disruption::OrWhy<std::optional<std::pair<std::string, int64_t>>> Disruption::scale_of(
+    const std::string& ns, const Controller& controller) const {
+  using Found = std::optional<std::pair<std::string, int64_t>>;
+  const auto read = [&](std::string_view plural, const Controller& wanted) -> std::optional<json::value> {
+    const Text text = api_.text(in_namespace("/apis/apps/v1", ns, plural, wanted.name));
+    auto object = text ? parse(*text) : std::nullopt;
+    if (!object || text_at(*object, {"metadata", "uid"}) != wanted.uid) return std::nullopt;
+    return object;
+  };
+  const auto sized = [](const json::value& object) -> Found {
+    return {{std::string(text_at(object, {"metadata", "uid"})), integer_at(object, {"spec", "replicas"}).value_or(1)}};
+  };
+  const bool apps = controller.api_version.starts_with("apps/");
+  if (apps && controller.kind == "ReplicaSet") {
+    const auto set = read("replicasets", controller);
+    if (!set) return Found();
+    const auto above = controller_of(*set);
+    if (!above || above->kind != "Deployment") return sized(*set);
+    const auto deployment = read("deployments", *above);
+    return deployment ? sized(*deployment) : Found();
+  }
+  if (apps && controller.kind == "StatefulSet") {
+    const auto set = read("statefulsets", controller);
+    return set ? sized(*set) : Found();
+  }
+  if (apps && controller.kind == "DaemonSet") {
+    return tl::unexpected(std::string("daemonsets.apps does not implement the scale subresource"));
+  }
+  if (controller.api_version.starts_with("batch/") && controller.kind == "Job") {
+    return tl::unexpected(std::string("jobs.batch does not implement the scale subresource"));
+  }
+  return tl::unexpected("no matches for kind \"" + controller.kind + "\" in version \"" + controller.api_version +
+                        "\"");
+}
+
+// The sum over the controllers of the pods, each once; pods of nobody count nothing.
+Disruption::OrWhy<int64_t> Disruption::scale_of(const std::string& ns, const std::vector<const PodFacts*>& pods,
+                                                const std::vector<std::string>& names) const {
+  std::map<std::string, int64_t> scales;
+  std::set<std::string> seen;
+  for (size_t i = 0; i < pods.size(); ++i) {
+    const auto& controller = pods[i]->controller;
+    if (!controller || !seen.insert(controller->uid).second) continue;
+    const auto found = scale_of(ns, *controller);
+    if (!found) return tl::unexpected(found.error());
+    if (!*found) return tl::unexpected("found no controllers for pod \"" + names[i] + "\"");
+    scales.insert(**found);
+  }
+  int64_t sum = 0;
+  for (const auto& [uid, scale] : scales) sum += scale;
+  return sum;
+}
+
+Disruption::OrWhy<Disruption::Expected> Disruption::expected(const json::value& budget,
+                                                             const std::vector<const PodFacts*>& pods,
+                                                             const std::vector<std::string>& names) const {
+  const json::value* most = find(budget, {"spec", "maxUnavailable"});
+  const json::value* least = find(budget, {"spec", "minAvailable"});
+  if (!most && !least) return Expected();
+  if (!most && least->is_int64()) return Expected{static_cast<int64_t>(pods.size()), least->get_int64()};
+  const auto scale = scale_of(std::string(text_at(budget, {"metadata", "namespace"})), pods, names);
+  if (!scale) return tl::unexpected(scale.error());
+  const auto share = scaled(most ? *most : *least, *scale);
+  if (!share) return tl::unexpected(wrong_share(most ? *most : *least));
+  return Expected{*scale, most ? std::max<int64_t>(0, *scale - *share) : *share};
+}
+
+void Disruption::sync(const Key& key) {
+  const auto& [ns, name] = key;
+  const auto place = places_.find(ns);
+  const std::string path = in_namespace("/apis/policy/v1", ns, "poddisruptionbudgets", name);
+  const Text text = api_.text(path);
+  if (place == places_.end() || !text) return;
+  const auto selector = place->second.budgets.find(name);
+  if (selector == place->second.budgets.end()) return;
+  const json::value budget = *parse(*text);
+  std::vector<const PodFacts*> pods;
+  std::vector<std::string> names;
+  for (const auto& [pod_name, pod] : place->second.pods) {
+    const auto label = [&](std::string_view wanted) -> std::optional<std::string_view> {
+      const auto known = pod.labels.find(wanted);
+      return known == pod.labels.end() ? std::nullopt : std::optional<std::string_view>(known->second);
+    };
+    if (!selector->second.matches(label)) continue;
+    pods.push_back(&pod);
+    names.push_back(pod_name);
+  }
+
+  const json::value* known = member(budget, "status");
+  json::object status = known && known->is_object() ? known->get_object() : json::object();
+  const json::object before = status;
+  const std::string now = in_seconds(loop_.wall_now());
+  Granted granted;
+  const auto wanted = expected(budget, pods, names);
+  if (!wanted) {
+    status["disruptionsAllowed"] = 0;
+    set_condition(status, "DisruptionAllowed", false, "SyncFailed", wanted.error(), now);
+  } else {
+    const json::value* disrupted = status.if_contains("disruptedPods");
+    int64_t healthy = 0;
+    for (size_t i = 0; i < pods.size(); ++i) {
+      if (pods[i]->deleting) continue;
+      const std::string_view since = disrupted ? text_at(*disrupted, names[i]) : "";
+      const auto at = since.empty() ? std::nullopt : io::parse_rfc3339(since);
+      if (at && *at + kDeletionTimeout >= loop_.wall_now()) {
+        granted.kept[names[i]] = since;
+        granted.recheck_at = std::min(granted.recheck_at.value_or(*at + kDeletionTimeout), *at + kDeletionTimeout);
+      } else if (pods[i]->ready) {
+        ++healthy;
+      }
+    }
+    const int64_t allowed = wanted->pods > 0 ? std::max<int64_t>(0, healthy - wanted->healthy) : 0;
+    status["observedGeneration"] = integer_at(budget, {"metadata", "generation"}).value_or(0);
+    status["disruptionsAllowed"] = allowed;
+    status["currentHealthy"] = healthy;
+    status["desiredHealthy"] = wanted->healthy;
+    status["expectedPods"] = wanted->pods;
+    // A merge leaves what it does not name.
+    json::object map = disrupted && disrupted->is_object() ? disrupted->get_object() : json::object();
+    for (auto& one : map) one.value() = nullptr;
+    for (const auto& one : granted.kept) map[one.key()] = one.value();
+    if (!map.empty()) status["disruptedPods"] = std::move(map);
+    update_disruption_allowed(status, now);
+  }
+  if (status != before) {
+    const auto patch = kube::Json::parse(json::serialize(json::object{{"status", status}}));
+    api_.merge(path, *patch, kController);
+  }
+  if (granted.recheck_at) wake(key, *granted.recheck_at - loop_.wall_now() + delay_);
+}
+
+}  // namespace careen::sim

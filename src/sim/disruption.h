@@ -1,0 +1,81 @@
+// The disruption controller of the model: keeps the status of PodDisruptionBudgets (how many pods are healthy, how many
+// there should be, how many more may go). It acts a little after a change, so that what a budget says can be stale, and
+// costs nothing in namespaces without budgets.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "io/loop.h"
+#include "kube/label_selector.h"
+#include "sim/api_server.h"
+
+namespace careen::sim {
+
+class Disruption {
+ public:
+  Disruption(io::Loop& loop, ApiServer& api);
+  Disruption(const Disruption&) = delete;
+  Disruption& operator=(const Disruption&) = delete;
+
+  // How long after a change it acts.
+  void set_delay(io::Duration delay) { delay_ = delay; }
+
+ private:
+  struct Controller {
+    std::string api_version, kind, name, uid;
+  };
+  // What a budget wants to know of a pod.
+  struct PodFacts {
+    std::map<std::string, std::string, std::less<>> labels{};
+    bool ready = false;
+    bool deleting = false;
+    std::optional<Controller> controller{};
+  };
+  struct Place {
+    std::map<std::string, kube::LabelSelector> budgets{};
+    std::map<std::string, PodFacts> pods{};
+  };
+  using Key = std::pair<std::string, std::string>;  // namespace, name
+  // How many pods there should be, and how many of them healthy; or why nobody knows.
+  struct Expected {
+    int64_t pods = 0;
+    int64_t healthy = 0;
+  };
+  template <class T>
+  using OrWhy = tl::expected<T, std::string>;
+
+  void note(const Change& change);
+  void note_budget(const Change& change);
+  void note_pod(const Change& change);
+  void note_workload(const Change& change);
+  void wake_for(const std::string& ns, const PodFacts& pod);
+  void wake(const Key& key, io::Duration in);
+  void run();
+  void sync(const Key& key);
+  OrWhy<Expected> expected(const json::value& budget, const std::vector<const PodFacts*>& pods,
+                           const std::vector<std::string>& names) const;
+  OrWhy<int64_t> scale_of(const std::string& ns, const std::vector<const PodFacts*>& pods,
+                          const std::vector<std::string>& names) const;
+  // The controller that counts, by UID, and its scale; none when it is gone.
+  OrWhy<std::optional<std::pair<std::string, int64_t>>> scale_of(const std::string& ns,
+                                                                 const Controller& controller) const;
+  static PodFacts facts_of(const json::value& pod);
+  static std::optional<Controller> controller_of(const json::value& object);
+  void read_pods(const std::string& ns, Place& place) const;
+
+  io::Loop& loop_;
+  ApiServer& api_;
+  io::Duration delay_ = io::milliseconds{5};
+  io::Alarm next_;
+  std::map<std::string, Place> places_;  // namespaces with budgets
+  std::map<Key, io::Steady> due_;
+  std::set<std::pair<io::Steady, Key>> by_time_;
+};
+
+}  // namespace careen::sim

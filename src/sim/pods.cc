@@ -1,0 +1,250 @@
+#include "sim/pods.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "sim/disruption_status.h"
+
+namespace careen::sim {
+
+using kube::Json;
+
+namespace {
+
+constexpr std::string_view kPods = "/api/v1/pods";
+constexpr const char* kKubelet = "kubelet";
+
+std::string path_of(const std::string& key) {
+  const size_t slash = key.find('/');
+  return "/api/v1/namespaces/" + key.substr(0, slash) + "/pods/" + key.substr(slash + 1);
+}
+
+std::string in_seconds(io::Wall time) { return io::format_rfc3339(std::chrono::floor<std::chrono::seconds>(time)); }
+
+std::string_view annotation(const json::value& pod, std::string_view name) {
+  const json::value* all = find(pod, {"metadata", "annotations"});
+  return all ? text_at(*all, "model.careen.dev/" + std::string(name)) : std::string_view();
+}
+
+// Whole seconds or a fraction of them.
+std::optional<io::Duration> duration_in(std::string_view text) {
+  double seconds = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seconds);
+  if (error != std::errc() || end != text.data() + text.size() || seconds < 0) return std::nullopt;
+  return std::chrono::duration_cast<io::Duration>(std::chrono::duration<double>(seconds));
+}
+
+Json condition(const char* type, bool holds, const std::string& now, const char* reason = nullptr) {
+  Json out = Json::object(
+      {{"type", type}, {"status", holds ? "True" : "False"}, {"lastProbeTime", nullptr}, {"lastTransitionTime", now}});
+  if (reason) out.set({"reason"}, reason);
+  return out;
+}
+
+// What its kubelet does not say itself stays: PodScheduled, DisruptionTarget, those of others.
+Json conditions_of(const json::value& pod, const std::string& now, bool ready, bool done) {
+  Json out = Json::array();
+  const json::value* known = find(pod, {"status", "conditions"});
+  bool scheduled = false;
+  if (known && known->is_array()) {
+    for (const json::value& one : known->get_array()) {
+      const std::string_view type = text_at(one, "type");
+      if (type == "Initialized" || type == "Ready" || type == "ContainersReady") continue;
+      scheduled |= type == "PodScheduled";
+      out.push_back(Json(kube::JsonView(&one)));
+    }
+  }
+  const char* reason = ready ? nullptr : done ? "PodCompleted" : "ContainersNotReady";
+  out.push_back(condition("Initialized", true, now, done ? "PodCompleted" : nullptr));
+  out.push_back(condition("Ready", ready, now, reason));
+  out.push_back(condition("ContainersReady", ready, now, reason));
+  if (!scheduled) out.push_back(condition("PodScheduled", true, now));
+  return out;
+}
+
+Json container_statuses(const json::value& pod, const std::string& now, bool ready, bool done) {
+  Json out = Json::array();
+  const json::value* containers = find(pod, {"spec", "containers"});
+  if (!containers || !containers->is_array()) return out;
+  const std::string_view since = text_at(pod, {"status", "startTime"});
+  const std::string started(since.empty() ? std::string_view(now) : since);
+  for (const json::value& one : containers->get_array()) {
+    Json status = Json::object({{"name", text_at(one, "name")},
+                                {"ready", ready},
+                                {"restartCount", 0},
+                                {"image", text_at(one, "image")},
+                                {"imageID", ""},
+                                {"started", !done}});
+    if (done) {
+      status.set({"state", "terminated"},
+                 Json::object({{"exitCode", 0}, {"reason", "Completed"}, {"startedAt", started}, {"finishedAt", now}}));
+    } else {
+      status.set({"state", "running", "startedAt"}, started);
+    }
+    out.push_back(std::move(status));
+  }
+  return out;
+}
+
+bool is_finished(std::string_view phase) { return phase == "Succeeded" || phase == "Failed"; }
+
+}  // namespace
+
+Pods::Pods(io::Loop& loop, ApiServer& api, Kubelets& kubelets)
+    : loop_(loop), api_(api), kubelets_(kubelets), next_(loop, [this] { run(); }) {
+  api_.observe([this](const Change& change) { note(change); });
+  kubelets_.follow([this](const std::string& node) { look_again(node); });
+}
+
+void Pods::note(const Change& change) {
+  if (change.collection != kPods) return;
+  changed_.insert(change.ns + "/" + change.name);
+  next_.set(loop_.now());
+}
+
+// Its kubelet stopped or came back.
+void Pods::look_again(const std::string& node) {
+  const auto known = on_node_.find(node);
+  if (known == on_node_.end()) return;
+  changed_.insert(known->second.begin(), known->second.end());
+  next_.set(loop_.now());
+}
+
+void Pods::run() {
+  for (const std::string& key : std::exchange(changed_, {})) plan(key);
+  while (!by_time_.empty() && by_time_.begin()->first <= loop_.now()) act(by_time_.begin()->second);
+  // What it did is a change, too.
+  if (!changed_.empty()) return next_.set(loop_.now());
+  if (!by_time_.empty()) next_.set(by_time_.begin()->first);
+}
+
+void Pods::forget(const std::string& key) {
+  const auto known = pods_.find(key);
+  if (known == pods_.end()) return;
+  by_time_.erase({known->second.due, key});
+  const auto on_node = on_node_.find(known->second.node);
+  on_node->second.erase(key);
+  if (on_node->second.empty()) on_node_.erase(on_node);
+  pods_.erase(known);
+}
+
+void Pods::wake(const std::string& key, Pod& pod, io::Steady at) {
+  if (pod.due == at) return;
+  by_time_.erase({pod.due, key});
+  pod.due = at;
+  if (at != io::kNever) by_time_.insert({at, key});
+}
+
+void Pods::plan(const std::string& key) {
+  const Text text = api_.text(path_of(key));
+  if (!text) return forget(key);
+  const json::value object = *parse(*text);
+  const std::string node(text_at(object, {"spec", "nodeName"}));
+  const std::string_view uid = text_at(object, {"metadata", "uid"});
+  // Another pod of the same name begins anew.
+  if (const auto known = pods_.find(key); known != pods_.end() && known->second.uid != uid) forget(key);
+  if (node.empty()) return;
+  auto [known, fresh] = pods_.try_emplace(key);
+  Pod& pod = known->second;
+  if (fresh) {
+    pod.node = node;
+    pod.uid = uid;
+    pod.bound = loop_.now();
+    on_node_[node].insert(key);
+  }
+  if (!kubelets_.running(node)) return wake(key, pod, io::kNever);
+  const Next next = next_step(pod, object);
+  wake(key, pod, next.step == Step::none ? io::kNever : std::max(next.at, loop_.now()));
+}
+
+Pods::Next Pods::next_step(Pod& pod, const json::value& object) const {
+  const std::string_view phase = text_at(object, {"status", "phase"});
+  if (find(object, {"metadata", "deletionTimestamp"})) {
+    if (!pod.ends_since) pod.ends_since = loop_.now();
+    const int64_t grace = integer_at(object, {"metadata", "deletionGracePeriodSeconds"}).value_or(0);
+    const std::string_view wanted = annotation(object, "termination-time");
+    // With no time left only finalizers hold it.
+    if (wanted == "never" || grace == 0) return {};
+    const io::Duration takes = duration_in(wanted).value_or(times_.to_end);
+    return {Step::end, *pod.ends_since + std::min<io::Duration>(takes, io::seconds{grace})};
+  }
+  if (is_finished(phase)) return {};
+  if (phase != "Running") {
+    return {Step::start, pod.bound + duration_in(annotation(object, "start-time")).value_or(times_.to_start)};
+  }
+  if (const std::string_view wanted = annotation(object, "ready"); !wanted.empty()) {
+    if (is_ready(object) != (wanted != "false")) return {Step::show_readiness, loop_.now()};
+  }
+  const auto work = duration_in(annotation(object, "run-time"));
+  if (!work) return {};
+  if (!pod.runs_since) pod.runs_since = loop_.now();
+  return {Step::finish, *pod.runs_since + *work};
+}
+
+void Pods::act(const std::string& due) {
+  const std::string key = due;
+  const auto known = pods_.find(key);
+  wake(key, known->second, io::kNever);
+  const std::string path = path_of(key);
+  const Text text = api_.text(path);
+  if (!text || !kubelets_.running(known->second.node)) return;
+  const json::value object = *parse(*text);
+  const bool ready = annotation(object, "ready") != "false";
+  const Next next = next_step(known->second, object);
+  if (next.at > loop_.now()) return wake(key, known->second, next.at);
+  switch (next.step) {
+    case Step::none:
+      return;
+    case Step::start:
+      known->second.runs_since = loop_.now();
+      return write_status(path, object, "Running", ready, true);
+    case Step::show_readiness:
+      return write_status(path, object, "Running", ready, false);
+    case Step::finish:
+      return write_status(path, object, "Succeeded", false, false);
+    case Step::end:
+      return end(path, object);
+  }
+}
+
+void Pods::write_status(const std::string& path, const json::value& object, std::string_view phase, bool ready,
+                        bool started) {
+  const std::string now = in_seconds(loop_.wall_now());
+  const bool done = is_finished(phase);
+  Json patch;
+  patch.set({"status", "phase"}, phase);
+  patch.set({"status", "conditions"}, conditions_of(object, now, ready, done));
+  patch.set({"status", "containerStatuses"}, container_statuses(object, now, ready, done));
+  if (started) {
+    const uint64_t number = ++addresses_;
+    const std::string ip = "10." + std::to_string(128 + number / 65536 % 64) + "." +
+                           std::to_string(number / 256 % 256) + "." + std::to_string(number % 256);
+    patch.set({"status", "startTime"}, now);
+    patch.set({"status", "podIP"}, ip);
+    patch.set({"status", "podIPs"}, Json::array({Json::object({{"ip", ip}})}));
+    const Json node = api_.object("/api/v1/nodes/" + std::string(text_at(object, {"spec", "nodeName"})));
+    const std::string host(node.at("/status/addresses/0/address").text().value_or(""));
+    if (!host.empty()) {
+      patch.set({"status", "hostIP"}, host);
+      patch.set({"status", "hostIPs"}, Json::array({Json::object({{"ip", host}})}));
+    }
+  }
+  api_.merge(path, patch, kKubelet);
+}
+
+// Its containers have ended: it goes, unless finalizers hold what is left of it.
+void Pods::end(const std::string& path, const json::value& object) {
+  const json::value* finalizers = find(object, {"metadata", "finalizers"});
+  if (finalizers && finalizers->is_array() && !finalizers->get_array().empty() &&
+      !is_finished(text_at(object, {"status", "phase"}))) {
+    write_status(path, object, "Succeeded", false, false);
+  }
+  kube::Request request;
+  request.method = "DELETE";
+  request.path = path;
+  request.body = json::serialize(
+      json::object{{"gracePeriodSeconds", 0}, {"preconditions", {{"uid", text_at(object, {"metadata", "uid"})}}}});
+  api_.handle(request, {kKubelet});
+}
+
+}  // namespace careen::sim

@@ -1,0 +1,150 @@
+#include "web/admission.h"
+
+#include <fmt/format.h>
+
+#include <exception>
+
+namespace careen::web {
+
+using io::Task;
+using kube::AdmissionVerdict;
+using kube::Json;
+using kube::JsonView;
+
+namespace {
+
+constexpr std::string_view kV1 = "admission.k8s.io/v1";
+constexpr std::string_view kV1Beta1 = "admission.k8s.io/v1beta1";
+
+tl::unexpected<Refused> refuse(int code, std::string message) {
+  return tl::make_unexpected(Refused{std::string(kV1), {}, AdmissionVerdict::error(code, std::move(message))});
+}
+
+std::string text_of(JsonView value) { return std::string(value.text().value_or("")); }
+
+Json status_of(const AdmissionVerdict& verdict) {
+  if (!verdict.status.view().is_null()) return verdict.status;
+  Json status = Json::object({{"code", verdict.code}});
+  if (!verdict.reason.empty()) status.set({"reason"}, verdict.reason);
+  if (!verdict.message.empty()) status.set({"message"}, verdict.message);
+  return status;
+}
+
+io::Counter& requests_total(io::Metrics& metrics, const std::string& path, const std::string& code) {
+  return metrics.counter("controller_runtime_webhook_requests_total",
+                         "Total number of admission requests by HTTP status code.",
+                         {{"webhook", path}, {"code", code}});
+}
+
+// Counts what is in flight, also when the answer is no longer wanted and its coroutine ends in the middle.
+class InFlight {
+ public:
+  InFlight(int& count, io::Gauge& gauge) : count_(count), gauge_(gauge) { gauge_.set(++count_); }
+  InFlight(const InFlight&) = delete;
+  InFlight& operator=(const InFlight&) = delete;
+  ~InFlight() { gauge_.set(--count_); }
+
+ private:
+  int& count_;
+  io::Gauge& gauge_;
+};
+
+}  // namespace
+
+tl::expected<Review, Refused> decode_review(const io::ServerRequest& request) {
+  if (request.body.empty()) return refuse(400, "request body is empty");
+  if (request.body.size() > kLongestReview) {
+    return refuse(413, fmt::format("request entity is too large; limit is {} bytes", kLongestReview));
+  }
+  const std::string_view type = io::header(request.headers, "content-type");
+  if (type != "application/json") return refuse(400, fmt::format("contentType={}, expected application/json", type));
+  const auto document = Json::parse(request.body);
+  if (!document) return refuse(400, "the body is no AdmissionReview: " + document.error().message);
+
+  Review review;
+  review.api_version = text_of((*document)["apiVersion"]);
+  if (review.api_version != kV1 && review.api_version != kV1Beta1) {
+    return refuse(400,
+                  fmt::format("the body's apiVersion is \"{}\", expected {} or {}", review.api_version, kV1, kV1Beta1));
+  }
+  const JsonView asked = (*document)["request"];
+  kube::AdmissionRequest& into = review.request;
+  into.uid = text_of(asked["uid"]);
+  const auto broken = [&](std::string message) {
+    return tl::make_unexpected(Refused{review.api_version, into.uid, AdmissionVerdict::error(400, std::move(message))});
+  };
+  if ((*document)["kind"].text() != "AdmissionReview") {
+    return broken(fmt::format("the body's kind is \"{}\", expected AdmissionReview", text_of((*document)["kind"])));
+  }
+  if (!asked.is_object()) return broken("the AdmissionReview has no request");
+  into.operation = text_of(asked["operation"]);
+  into.name = text_of(asked["name"]);
+  into.ns = text_of(asked["namespace"]);
+  into.dry_run = asked["dryRun"].boolean().value_or(false);
+  into.object = Json(asked["object"]);
+  into.old_object = Json(asked["oldObject"]);
+  return review;
+}
+
+std::string encode_review(std::string_view api_version, std::string_view uid, const AdmissionVerdict& verdict) {
+  return Json::object(
+             {{"kind", "AdmissionReview"},
+              {"apiVersion", api_version},
+              {"response", Json::object({{"uid", uid}, {"allowed", verdict.allowed}, {"status", status_of(verdict)}})}})
+      .dump();
+}
+
+AdmissionEndpoint::AdmissionEndpoint(io::Loop& loop, io::Metrics& metrics, std::string path, Judge judge, io::Log log)
+    : loop_(loop),
+      path_(std::move(path)),
+      judge_(std::move(judge)),
+      log_(std::move(log)),
+      answered_(requests_total(metrics, path_, "200")),
+      panics_(metrics.counter("controller_runtime_webhook_panics_total", "Total number of webhook panics")),
+      in_flight_gauge_(metrics.gauge("controller_runtime_webhook_requests_in_flight",
+                                     "Current number of admission requests being served.", {{"webhook", path_}})),
+      latency_(metrics.histogram("controller_runtime_webhook_latency_seconds",
+                                 "Histogram of the latency of processing admission requests",
+                                 {0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10}, {{"webhook", path_}})) {
+  // As with the original, it is there with value 0.
+  requests_total(metrics, path_, "500");
+}
+
+Task<io::ServerResponse> AdmissionEndpoint::answer(io::ServerRequest request) {
+  const InFlight counted(in_flight_, in_flight_gauge_);
+  const io::Steady begun = loop_.now();
+  io::ServerResponse response;
+  response.content_type = "application/json";
+  auto review = decode_review(request);
+  request.body = {};
+  if (!review) {
+    const Refused& refused = review.error();
+    log_.warn("bad request", "webhook", path_, "error", refused.verdict.message);
+    response.body = encode_review(refused.api_version, refused.uid, refused.verdict);
+  } else {
+    const std::string uid = review->request.uid;
+    const AdmissionVerdict verdict = co_await judge(std::move(review->request));
+    response.body = encode_review(review->api_version, uid, verdict);
+  }
+  answered_.add();
+  latency_.observe(io::to_seconds(loop_.now() - begun));
+  co_return response;
+}
+
+Task<AdmissionVerdict> AdmissionEndpoint::judge(kube::AdmissionRequest request) {
+  const std::string subject = fmt::format("{} {}", request.operation, request.name);
+  std::string failure;
+  try {
+    AdmissionVerdict verdict = co_await judge_(std::move(request));
+    if (!verdict.allowed) log_.info("request denied", "webhook", path_, "request", subject, "message", verdict.message);
+    co_return verdict;
+  } catch (const std::exception& e) {
+    failure = e.what();
+  }
+  // The user gets an answer, and the process lives on: it has other work.
+  panics_.add();
+  log_.error("a rule failed", "webhook", path_, "request", subject, "error", failure);
+  co_return AdmissionVerdict::error(500, fmt::format("panic: {} [recovered]", failure));
+}
+
+}  // namespace careen::web

@@ -1,0 +1,61 @@
+// Admission webhooks on the wire: AdmissionReview in its versions v1 and v1beta1, answered in kind, and the metrics
+// dashboards know. What is admitted is decided by a function; whatever goes wrong is an answer with its code, in a
+// review with HTTP status 200, so that the API server shows the reason to the user.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "io/http_server.h"
+#include "io/log.h"
+#include "io/loop.h"
+#include "io/metrics.h"
+#include "kube/admission.h"
+#include "tl/expected.hpp"
+
+namespace careen::web {
+
+// Of a review; what is longer is refused with code 413.
+inline constexpr size_t kLongestReview = 7 << 20;
+
+struct Review {
+  std::string api_version;  // admission.k8s.io/v1 or /v1beta1
+  kube::AdmissionRequest request;
+};
+
+// The review in a request, or the refusal and what is known of the review.
+struct Refused {
+  std::string api_version;
+  std::string uid;
+  kube::AdmissionVerdict verdict;
+};
+tl::expected<Review, Refused> decode_review(const io::ServerRequest& request);
+std::string encode_review(std::string_view api_version, std::string_view uid, const kube::AdmissionVerdict& verdict);
+
+class AdmissionEndpoint {
+ public:
+  using Judge = std::function<io::Task<kube::AdmissionVerdict>(kube::AdmissionRequest)>;
+
+  // `path` is also the label of its metrics, which must outlive it.
+  AdmissionEndpoint(io::Loop& loop, io::Metrics& metrics, std::string path, Judge judge, io::Log log = {});
+
+  const std::string& path() const { return path_; }
+  // The endpoint must outlive the answer.
+  io::Task<io::ServerResponse> answer(io::ServerRequest request);
+
+ private:
+  io::Task<kube::AdmissionVerdict> judge(kube::AdmissionRequest request);
+
+  io::Loop& loop_;
+  std::string path_;
+  Judge judge_;
+  io::Log log_;
+  int in_flight_ = 0;
+  io::Counter& answered_;
+  io::Counter& panics_;
+  io::Gauge& in_flight_gauge_;
+  io::Histogram& latency_;
+};
+
+}  // namespace careen::web

@@ -1,0 +1,140 @@
+#include "web/token_auth.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <memory>
+
+#include "io/digest.h"
+
+namespace careen::web {
+
+using io::Task;
+using kube::Json;
+using kube::JsonView;
+
+namespace {
+
+const kube::Resource kTokenReviews{"authentication.k8s.io", "v1", "tokenreviews", "TokenReview", false};
+const kube::Resource kAccessReviews{"authorization.k8s.io", "v1", "subjectaccessreviews", "SubjectAccessReview", false};
+constexpr io::Duration kOneQuestion = io::seconds{5};
+constexpr int kAttempts = 2;
+
+std::string lower(std::string_view text) {
+  std::string out(text);
+  std::transform(out.begin(), out.end(), out.begin(), [](unsigned char c) { return std::tolower(c); });
+  return out;
+}
+
+// Empty when there is none.
+std::string bearer_token(const io::ServerRequest& request) {
+  std::string_view value = io::header(request.headers, "authorization");
+  const size_t blank = value.find(' ');
+  if (blank == std::string_view::npos || lower(value.substr(0, blank)) != "bearer") return {};
+  value.remove_prefix(std::min(value.find_first_not_of(' ', blank), value.size()));
+  return std::string(value.substr(0, value.find(' ')));
+}
+
+io::ServerResponse refuse(int status, std::string_view message) {
+  io::ServerResponse response;
+  response.status = status;
+  response.headers.emplace_back("X-Content-Type-Options", "nosniff");
+  if (status == 401) response.headers.emplace_back("WWW-Authenticate", "Bearer");
+  response.body = fmt::format("{}\n", message);
+  return response;
+}
+
+std::string_view name_of(const Json& user) { return user["username"].text().value_or(""); }
+
+}  // namespace
+
+TokenAuth::TokenAuth(kube::Client& client, TokenAuthOptions options, io::Log log)
+    : loop_(client.loop()),
+      client_(client),
+      options_(options),
+      log_(std::move(log)),
+      asking_(loop_, options.most_asked_at_once),
+      users_(options.most_remembered),
+      decisions_(options.most_remembered) {}
+
+Task<std::optional<io::ServerResponse>> TokenAuth::refusal(const io::ServerRequest& request) {
+  const std::string verb = lower(request.method);
+  const std::string path = request.path;
+  std::string token = bearer_token(request);
+  if (token.empty()) co_return refuse(401, "Unauthorized");
+  const auto user = co_await user_of(std::move(token));
+  if (!user) {
+    log_.error("a token could not be reviewed", "path", path, "error", user.error().message);
+    co_return refuse(500, "Authentication failed");
+  }
+  if (!*user) co_return refuse(401, "Unauthorized");
+  const auto decision = co_await allowed(**user, verb, path);
+  if (!decision) {
+    log_.error("an access could not be reviewed", "user", name_of(**user), "path", path, "error",
+               decision.error().message);
+    co_return refuse(500, fmt::format("Authorization for user {} failed", name_of(**user)));
+  }
+  if (!*decision) co_return refuse(403, fmt::format("Authorization denied for user {}", name_of(**user)));
+  co_return std::nullopt;
+}
+
+Task<kube::Result<TokenAuth::User>> TokenAuth::user_of(std::string token) {
+  const std::string key = io::sha256(token);
+  if (const User* known = users_.find(key, loop_.now())) co_return *known;
+  const auto permit = co_await asking_.acquire();
+  // Somebody may have asked the same meanwhile.
+  if (const User* known = users_.find(key, loop_.now())) co_return *known;
+  const auto review = co_await ask(kTokenReviews, Json::object({{"token", token}}));
+  if (!review) co_return tl::make_unexpected(review.error());
+  const JsonView status = (*review)["status"];
+  User user;
+  if (status["authenticated"].boolean().value_or(false)) user.emplace(status["user"]);
+  users_.put(key, user, loop_.now(), options_.token_known_for);
+  co_return user;
+}
+
+Task<kube::Result<bool>> TokenAuth::allowed(const Json& user, std::string verb, std::string path) {
+  Json spec = Json::object(
+      {{"user", name_of(user)}, {"nonResourceAttributes", Json::object({{"path", path}, {"verb", verb}})}});
+  for (const char* part : {"groups", "uid", "extra"}) {
+    if (const JsonView value = user[part]; value && !value.is_null()) spec.set({part}, Json(value));
+  }
+  const std::string key = io::sha256(spec.dump());
+  if (const bool* known = decisions_.find(key, loop_.now())) co_return *known;
+  const auto permit = co_await asking_.acquire();
+  if (const bool* known = decisions_.find(key, loop_.now())) co_return *known;
+  const auto review = co_await ask(kAccessReviews, std::move(spec));
+  if (!review) co_return tl::make_unexpected(review.error());
+  const bool yes = review->at("/status/allowed").boolean().value_or(false);
+  decisions_.put(key, yes, loop_.now(), yes ? options_.allowed_for : options_.denied_for);
+  co_return yes;
+}
+
+Task<kube::Result<Json>> TokenAuth::ask(kube::Resource resource, Json spec) {
+  const Json review =
+      Json::object({{"apiVersion", resource.group + "/" + resource.version}, {"kind", resource.kind}, {"spec", spec}});
+  kube::CallOptions options;
+  options.timeout = kOneQuestion;
+  options.attempts = kAttempts;
+  // It changes nothing.
+  options.repeatable = true;
+  const auto answer = co_await client_.create(resource, "", review.dump(), std::move(options));
+  if (!answer) co_return tl::make_unexpected(answer.error());
+  auto parsed = Json::parse(*answer);
+  if (!parsed) co_return tl::make_unexpected(kube::to_api_error(parsed.error()));
+  co_return std::move(*parsed);
+}
+
+Task<io::ServerResponse> TokenAuth::pass(io::ServerRequest request, const io::ServerHandler& handler) {
+  if (auto refused = co_await refusal(request)) co_return std::move(*refused);
+  co_return co_await handler(std::move(request));
+}
+
+io::ServerHandler TokenAuth::guard(io::ServerHandler handler) {
+  return [this, handler = std::make_shared<const io::ServerHandler>(std::move(handler))](io::ServerRequest request) {
+    return pass(std::move(request), *handler);
+  };
+}
+
+}  // namespace careen::web

@@ -1,0 +1,188 @@
+#!/usr/bin/env python3
+"""The chart without a cluster: what Helm renders, and whether careen understands it.
+
+Usage: chart_test.py CAREEN"""
+
+import json
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+
+sys.dont_write_bytecode = True
+import yaml  # noqa: E402
+
+from chart import CHART, ROOT, VALUES, find, helm, objects, render, values_flags  # noqa: E402
+
+CAREEN = None
+METRIC = r"\b(?:careen|maintenance_controller|leader_election|process|controller_runtime|workqueue)_[a-z_]+"
+
+
+class ChartTest(unittest.TestCase):
+
+    def each(self):
+        for name in VALUES:
+            with self.subTest(values=name):
+                yield name
+
+    def test_lint(self):
+        for name in self.each():
+            result = helm("lint", "--strict", CHART, *values_flags(name))
+            self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+
+    def test_wrong_values_are_refused(self):
+        for wrong, told in (("controllers={profile}", "controllers"), ("replica=2", "replica"),
+                            ("webhook.certificate=none", "certificate"), ("metrics.port=80", "port"),
+                            ("webhook.certificate=secret,webhook.caBundle=YQ==", "existingSecret"),
+                            ("config.existingSecret=a,config.existingConfigMap=b", "exclude each other"),
+                            ("serviceAccount.create=false", "serviceAccount.name")):
+            with self.subTest(wrong):
+                result = helm("template", "careen", CHART, "--set", wrong)
+                self.assertNotEqual(result.returncode, 0, result.stdout)
+                self.assertIn(told, result.stderr)
+
+    def test_all_values_are_documented(self):
+        """The schema knows exactly the values of values.yaml."""
+        def keys(value, path=""):
+            for key, inner in value.items():
+                yield f"{path}{key}"
+                if inner.get("properties"):
+                    yield from keys(inner["properties"], f"{path}{key}.")
+        schema = json.loads((CHART / "values.schema.json").read_text())
+        values = yaml.safe_load((CHART / "values.yaml").read_text())
+        for path in keys(schema["properties"]):
+            if path == "global":
+                continue  # of charts that have this one inside
+            place = values
+            for part in path.split("."):
+                self.assertIn(part, place, f"{path} is in values.schema.json and not in values.yaml")
+                place = place[part]
+        self.assertEqual(helm("lint", "--strict", CHART).returncode, 0)  # and refuses what it does not know
+
+    def test_version(self):
+        chart = yaml.safe_load((CHART / "Chart.yaml").read_text())
+        project = re.search(r"^project\(careen VERSION (\S+)", (ROOT / "CMakeLists.txt").read_text(), re.M).group(1)
+        self.assertEqual((chart["version"], chart["appVersion"]), (project, project))
+
+    def test_plain_manifests_are_the_charts(self):
+        result = subprocess.run([ROOT / "tools/manifests", "--check"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                text=True)
+        self.assertEqual(result.returncode, 0, result.stdout)
+
+    def test_careen_knows_the_flags(self):
+        help_text = subprocess.run([CAREEN, "run", "--help"], stdout=subprocess.PIPE, text=True, check=True).stdout
+        known = set(re.findall(r"--[a-z][a-z0-9-]+", help_text))
+        for name in self.each():
+            container = find(objects(render(name)), "Deployment")["spec"]["template"]["spec"]["containers"][0]
+            self.assertEqual(container["command"], ["/usr/bin/careen", "run"])
+            # --help after them makes careen read all and do nothing; a wrong value ends with code 2.
+            result = subprocess.run([CAREEN, "run", *container["args"], "--help"], stdout=subprocess.PIPE,
+                                    stderr=subprocess.STDOUT, text=True)
+            self.assertEqual(result.returncode, 0, result.stdout)
+            self.assertEqual({flag.split("=")[0] for flag in container["args"]} - known, set())
+
+    def test_configuration_is_valid(self):
+        for name in ("default", "profiles"):
+            with self.subTest(name), tempfile.TemporaryDirectory() as folder:
+                secret = find(objects(render(name)), "Secret", "careen-config")
+                path = pathlib.Path(folder, "maintenance.yaml")
+                path.write_text(secret["stringData"]["maintenance.yaml"])
+                result = subprocess.run([CAREEN, "validate", "--strict", path], stdout=subprocess.PIPE,
+                                        stderr=subprocess.STDOUT, text=True)
+                self.assertEqual(result.returncode, 0, result.stdout)
+
+    def test_rights_follow_the_controllers(self):
+        """Each right is there with the value that asks for it, and not without."""
+        def rights(*flags, values="default"):
+            return {(group, resource, verb) for role in objects(render(values, *flags))
+                    if role["kind"] in ("Role", "ClusterRole")
+                    and not role["metadata"]["name"].endswith(("-editor", "-viewer"))
+                    for rule in role["rules"] if "resources" in rule for group in rule["apiGroups"]
+                    for resource in rule["resources"] for verb in rule["verbs"]}
+
+        deletion = ("", "pods", "delete")
+        eviction = ("", "pods/eviction", "create")
+        maintenances = ("nodemaintenance.medik8s.io", "nodemaintenances", "patch")
+        secrets = ("", "secrets", "get")
+        reviews = ("authentication.k8s.io", "tokenreviews", "create")
+        status = ("", "nodes/status", "patch")
+        both = rights()
+        self.assertLessEqual({eviction, maintenances, secrets}, both)
+        self.assertFalse({deletion, reviews, status} & both)
+        self.assertFalse({right for right in both if "*" in right})
+        profiles = rights("--set", "controllers={profiles}")
+        self.assertIn(eviction, profiles)
+        self.assertFalse({maintenances, secrets} & profiles)
+        self.assertNotIn(eviction, rights("--set", "controllers={profiles},profiles.drain=false"))
+        self.assertIn(deletion, rights("--set", "controllers={profiles},profiles.forceEviction=true"))
+        self.assertLessEqual({deletion, status, reviews}, rights(values="nodemaintenance"))
+        self.assertNotIn(secrets, rights(values="nodemaintenance"))
+        self.assertFalse([one for one in objects(render("default", "--set", "rbac.create=false"))
+                          if one["apiVersion"].startswith("rbac")])
+
+    def test_roles_are_bound(self):
+        """Every role but those for people is bound to careen's account, under its own name."""
+        for name in self.each():
+            documents = objects(render(name))
+            account = find(documents, "Deployment")["spec"]["template"]["spec"]["serviceAccountName"]
+            place = lambda one: (one["metadata"].get("namespace"), one["metadata"]["name"])  # noqa: E731
+            for kind in ("Role", "ClusterRole"):
+                bound = set()
+                for binding in (one for one in documents if one["kind"] == kind + "Binding"):
+                    self.assertEqual(binding["subjects"], [{"kind": "ServiceAccount", "name": account,
+                                                            "namespace": "careen-test"}])
+                    self.assertEqual(binding["roleRef"]["kind"], kind)
+                    bound.add((binding["metadata"].get("namespace"), binding["roleRef"]["name"]))
+                self.assertEqual(bound, {place(one) for one in documents if one["kind"] == kind
+                                         and not place(one)[1].endswith(("-editor", "-viewer", "-metrics-reader"))})
+
+    def test_selectors_find_the_pods(self):
+        for name in self.each():
+            documents = objects(render(name))
+            deployment = find(documents, "Deployment")
+            labels = deployment["spec"]["template"]["metadata"]["labels"].items()
+            ports = {port["name"] for port in deployment["spec"]["template"]["spec"]["containers"][0]["ports"]}
+            self.assertLessEqual(deployment["spec"]["selector"]["matchLabels"].items(), labels)
+            for service in (one for one in documents if one["kind"] == "Service"):
+                self.assertLessEqual(service["spec"]["selector"].items(), labels)
+                self.assertIn(service["spec"]["ports"][0]["targetPort"], ports)
+            if budget := find(documents, "PodDisruptionBudget"):
+                self.assertLessEqual(budget["spec"]["selector"]["matchLabels"].items(), labels)
+            if monitor := find(documents, "ServiceMonitor"):
+                service = find(documents, "Service", deployment["metadata"]["name"] + "-metrics")
+                self.assertLessEqual(monitor["spec"]["selector"]["matchLabels"].items(),
+                                     service["metadata"]["labels"].items())
+                self.assertEqual(monitor["spec"]["endpoints"][0]["port"], service["spec"]["ports"][0]["name"])
+
+    def test_metrics_exist(self):
+        """What alerts and dashboards ask for is what careen counts."""
+        known = set()
+        for path in (ROOT / "src").rglob("*"):
+            if path.suffix in (".cc", ".h") and not path.name.endswith("_test.cc"):
+                known |= set(re.findall(rf'"({METRIC})"', path.read_text()))
+        for path in (CHART / "alerts.yaml", *(CHART / "dashboards").glob("*.json")):
+            used = set(re.findall(METRIC, path.read_text()))
+            self.assertTrue(used)
+            self.assertEqual(used - known, set(), path.name)
+
+    def test_prometheus_takes_the_alerts(self):
+        for name in ("profiles", "nodemaintenance"):
+            with self.subTest(name), tempfile.TemporaryDirectory() as folder:
+                rules = pathlib.Path(folder, "rules.yaml")
+                rules.write_text(yaml.safe_dump(find(objects(render(name)), "PrometheusRule")["spec"]))
+                result = subprocess.run(["promtool", "check", "rules", rules], stdout=subprocess.PIPE,
+                                        stderr=subprocess.STDOUT, text=True)
+                self.assertEqual(result.returncode, 0, result.stdout)
+
+    def test_dashboards_are_whole(self):
+        data = find(objects(render("profiles")), "ConfigMap", "careen-dashboards")["data"]
+        self.assertEqual(set(data), {path.name for path in (CHART / "dashboards").glob("*.json")})
+        for text in data.values():
+            self.assertTrue(json.loads(text)["panels"])
+
+
+if __name__ == "__main__":
+    CAREEN = pathlib.Path(sys.argv.pop(1)).resolve()
+    unittest.main()

@@ -1,0 +1,168 @@
+#!/usr/bin/env python3
+"""The image that tools/image makes: whole, small, the same each time, and careen runs in it with nothing else.
+
+Usage: image_test.py CAREEN"""
+
+import gzip
+import hashlib
+import io
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tarfile
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+CAREEN = None
+MOST = 40_000_000
+
+# Needs a time zone, which a machine without tzdata does not have.
+CONFIG = """\
+intervals: {requeue: 30s}
+instances:
+  check:
+  - {name: night, type: timeWindow, config: {start: "22:00", end: "23:30", weekdays: [monday], timezone: Europe/Berlin}}
+profiles:
+- name: nightly
+  operational: {transitions: [{check: night, next: in-maintenance}]}
+"""
+
+
+def make(output):
+    result = subprocess.run([ROOT / "tools" / "image", CAREEN, "--output", output], stdout=subprocess.PIPE,
+                            stderr=subprocess.STDOUT, text=True)
+    if result.returncode:
+        raise AssertionError(result.stdout)
+    return result.stdout
+
+
+def content(layout, descriptor):
+    """The bytes that a descriptor names, checked against it."""
+    algorithm, digest = descriptor["digest"].split(":")
+    data = (layout / "blobs" / algorithm / digest).read_bytes()
+    if (hashlib.sha256(data).hexdigest(), len(data)) != (digest, descriptor["size"]):
+        raise AssertionError(f"the blob {digest} is not what it is called")
+    return data
+
+
+def ways_in(root):
+    """How a program can be started that sees only the image: best first. The last one sees this system's files too."""
+    yield ["/usr/sbin/chroot", str(root)], ""
+    yield ["/usr/bin/unshare", "--user", "--map-root-user", "/usr/sbin/chroot", str(root)], ""
+    loader = next(iter(sorted(root.glob("usr/lib*/ld-linux*"))))
+    libraries = next(iter(sorted(root.glob("usr/lib/*-linux-gnu"))))
+    yield [str(loader), "--library-path", str(libraries), "--inhibit-cache"], str(root)
+
+
+class ImageTest(unittest.TestCase):
+
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = pathlib.Path(tempfile.mkdtemp(prefix="careen-image-"))
+        cls.addClassCleanup(shutil.rmtree, cls.folder, ignore_errors=True)
+        cls.layout = cls.folder / "layout"
+        cls.told = make(cls.layout)
+        index = json.loads((cls.layout / "index.json").read_text())
+        cls.manifest_digest = index["manifests"][0]["digest"]
+        cls.manifest = json.loads(content(cls.layout, index["manifests"][0]))
+        cls.config = json.loads(content(cls.layout, cls.manifest["config"]))
+        cls.archives = [gzip.decompress(content(cls.layout, layer)) for layer in cls.manifest["layers"]]
+        cls.root = cls.folder / "root"
+        for archive in cls.archives:
+            with tarfile.open(fileobj=io.BytesIO(archive)) as tar:
+                tar.extractall(cls.root)
+
+    def run_inside(self, program, *arguments):
+        """Runs a program of the image; returns its exit code and what it printed. Arguments with a leading slash are
+        files of the image."""
+        for prefix, base in ways_in(self.root):
+            if subprocess.run([*prefix, base + "/usr/bin/careen", "version"], env={}, stdout=subprocess.DEVNULL,
+                              stderr=subprocess.DEVNULL).returncode:
+                continue
+            words = [base + word if word.startswith("/") else word for word in (program, *arguments)]
+            result = subprocess.run([*prefix, *words], env={}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                    text=True)
+            return result.returncode, result.stdout
+        self.fail("careen does not start from the image, in whichever way")
+
+    def test_layout(self):
+        self.assertEqual(json.loads((self.layout / "oci-layout").read_text()), {"imageLayoutVersion": "1.0.0"})
+        self.assertEqual(self.config["rootfs"]["diff_ids"],
+                         ["sha256:" + hashlib.sha256(archive).hexdigest() for archive in self.archives])
+        self.assertEqual(self.config["config"]["User"], "65532:65532")
+        entry = self.config["config"]["Entrypoint"]
+        self.assertEqual(entry, ["/manager"])
+        self.assertIn(self.manifest_digest, self.told)
+        blobs = {path.name for path in (self.layout / "blobs/sha256").iterdir()}
+        self.assertEqual(len(blobs), 2 + len(self.archives), "blobs that nobody names")
+
+    def test_as_the_dockerfile_says(self):
+        text = (ROOT / "Dockerfile").read_text()
+        for instruction, key in (("ENTRYPOINT", "Entrypoint"), ("USER", "User"), ("WORKDIR", "WorkingDir")):
+            said = re.findall(rf"^{instruction} (.*)$", text, re.MULTILINE)[-1]
+            self.assertEqual(json.loads(said) if said.startswith("[") else said, self.config["config"][key])
+
+    def test_small(self):
+        self.assertLess(sum(map(len, self.archives)), MOST)
+
+    def test_same_again(self):
+        make(self.folder / "again")
+        index = json.loads((self.folder / "again" / "index.json").read_text())
+        self.assertEqual(index["manifests"][0]["digest"], self.manifest_digest)
+
+    def test_files(self):
+        """Nothing can be written by the user, nothing belongs to anybody, no link leads nowhere."""
+        for archive in self.archives:
+            with tarfile.open(fileobj=io.BytesIO(archive)) as tar:
+                for entry in tar.getmembers():
+                    self.assertEqual((entry.uid, entry.gid, entry.mtime), (0, 0, 0), entry.name)
+                    if not entry.issym() and entry.name != "tmp":
+                        self.assertFalse(entry.mode & 0o022, entry.name)
+                    self.assertFalse(entry.mode & 0o6000, entry.name)
+        for path in self.root.rglob("*"):
+            if path.is_symlink():
+                target = os.readlink(path)
+                inside = self.root / target.lstrip("/") if target.startswith("/") else path.parent / target
+                self.assertTrue(inside.exists(), f"{path} -> {target}")
+        self.assertIn("BEGIN CERTIFICATE", (self.root / "etc/ssl/certs/ca-certificates.crt").read_text())
+        self.assertIn("nonroot:x:65532:65532:", (self.root / "etc/passwd").read_text())
+        self.assertFalse([path for path in self.root.rglob("*") if path.name in ("sh", "bash", "busybox", "perl")])
+
+    def test_licences(self):
+        """Whoever gives the libraries on gives their licences with them."""
+        self.assertIn("Apache", (self.root / "usr/share/doc/careen/copyright").read_text())
+        for package in (self.root / "var/lib/dpkg/status.d").iterdir():
+            # Packages made from the same source share a folder: then it is a link on the system the image comes from.
+            self.assertTrue((self.root / "usr/share/doc" / package.name / "copyright").exists(), package.name)
+
+    def test_version(self):
+        here = subprocess.run([CAREEN, "version"], stdout=subprocess.PIPE, text=True, check=True).stdout
+        self.assertEqual(self.run_inside("/usr/bin/careen", "version"), (0, here))
+
+    def test_validate(self):
+        path = self.root / "tmp" / "maintenance.yaml"
+        path.write_text(CONFIG)
+        code, text = self.run_inside("/usr/bin/careen", "validate", "--strict", "/tmp/maintenance.yaml")
+        self.assertEqual(code, 0, text)
+        path.write_text(CONFIG.replace("Berlin", "Atlantis"))
+        code, text = self.run_inside("/usr/bin/careen", "validate", "--strict", "/tmp/maintenance.yaml")
+        self.assertEqual(code, 1, text)
+
+    def test_manager(self):
+        """Started by the name of the programs that it replaces, careen takes their arguments."""
+        code, text = self.run_inside("/manager", "--help")
+        self.assertEqual(code, 0, text)
+        self.assertIn("--leader-elect", text)
+        code, text = self.run_inside("/manager", "--leader-elect", "--metrics-bind-address=:8443", "--no-such-flag")
+        self.assertEqual(code, 2, text)
+        self.assertIn("no-such-flag", text)
+
+
+if __name__ == "__main__":
+    CAREEN = pathlib.Path(sys.argv.pop(1)).resolve()
+    unittest.main()

@@ -1,0 +1,139 @@
+#include "hold_watch.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace careen::explore {
+
+using kube::Json;
+using kube::JsonView;
+
+namespace {
+
+constexpr std::string_view kRecord = "careen.dev/holds";
+constexpr std::string_view kExclude = "remediation.medik8s.io/exclude-from-remediation";
+constexpr const char* kCordon = "cordon";
+constexpr const char* kTaints[] = {"node.kubernetes.io/unschedulable:NoSchedule", "medik8s.io/drain:NoSchedule"};
+
+std::string shown(const std::optional<std::string>& value) { return value ? "\"" + *value + "\"" : "nothing"; }
+
+}  // namespace
+
+HoldRecord HoldRecord::read(const NodeFacts& node) {
+  HoldRecord record;
+  const auto text = node.annotations.find(kRecord);
+  if (text == node.annotations.end()) return record;
+  const auto json = Json::parse(text->second);
+  if (!json) return record;
+  (*json)["holds"].for_each_member([&](std::string_view owner, JsonView hold) {
+    record.owners.emplace(owner, hold["id"].text().value_or(""));
+    if (hold["cordon"].boolean().value_or(false)) record.things.insert(kCordon);
+    hold["taints"].for_each_element([&](JsonView taint) { record.things.emplace(taint.text().value_or("")); });
+    hold["labels"].for_each_member([&](std::string_view key, JsonView) { record.things.emplace(key); });
+  });
+  return record;
+}
+
+bool HoldWatch::concerns_label(std::string_view key) { return key == kExclude; }
+bool HoldWatch::concerns_annotation(std::string_view key) { return key == kRecord; }
+bool HoldWatch::concerns_taint(std::string_view key, std::string_view effect) {
+  const std::string text = fmt::format("{}:{}", key, effect);
+  return std::any_of(std::begin(kTaints), std::end(kTaints), [&](const char* taint) { return taint == text; });
+}
+
+std::map<std::string, HoldWatch::Value> HoldWatch::things_of(const NodeFacts& node) {
+  std::map<std::string, Value> things;
+  const bool cordoned = node.document.at("/spec/unschedulable").boolean().value_or(false);
+  things[kCordon] = cordoned ? Value("true") : std::nullopt;
+  for (const char* taint : kTaints) things[taint] = std::nullopt;
+  node.document.at("/spec/taints").for_each_element([&](JsonView taint) {
+    const std::string_view key = taint["key"].text().value_or(""), effect = taint["effect"].text().value_or("");
+    if (concerns_taint(key, effect)) things[fmt::format("{}:{}", key, effect)] = "true";
+  });
+  const auto label = node.labels.find(kExclude);
+  things[std::string(kExclude)] = label == node.labels.end() ? std::nullopt : Value(label->second);
+  return things;
+}
+
+void HoldWatch::made(const std::string& node, const NodeFacts& now, io::Steady at) {
+  Node& known = nodes_[node] = {};
+  for (const auto& [thing, value] : things_of(now)) known.wanted[thing] = {true, value};
+  note_record(known, HoldRecord::read(now), at);
+}
+
+void HoldWatch::changed_by_others(const std::string& node, const NodeFacts& before, const NodeFacts& after) {
+  Node& known = nodes_[node];
+  const auto was = things_of(before), is = things_of(after);
+  for (const auto& [thing, value] : is) {
+    if (was.at(thing) == value) continue;
+    // Once it is as careen wants it, careen cannot tell whose it is.
+    const bool alike = known.record.things.contains(thing) && value == "true";
+    known.wanted[thing] = {!alike, value};
+  }
+}
+
+void HoldWatch::changed_by_careen(const std::string& by, const std::string& node, const NodeFacts& before,
+                                  const NodeFacts& after, bool uncordons, io::Steady at) {
+  Node& known = nodes_[node];
+  if (uncordons) known.wanted[kCordon] = {true, std::nullopt};
+  HoldRecord now = HoldRecord::read(after);
+  const auto was = things_of(before), is = things_of(after);
+  for (const auto& [thing, value] : is) check(by, node, thing, was.at(thing), value, known.record, now);
+  note_record(known, std::move(now), at);
+}
+
+void HoldWatch::check(const std::string& by, const std::string& node, const std::string& thing, const Value& was,
+                      const Value& is, const HoldRecord& before, const HoldRecord& after) {
+  Wanted& wanted = nodes_[node].wanted[thing];
+  const bool held = before.things.contains(thing), holds = after.things.contains(thing);
+  const auto blame = [&](std::string_view why) {
+    report_("undo", fmt::format("{} left {} of node {} as {}, which was {}, {}", by, thing, node, shown(is), shown(was),
+                                why));
+  };
+  if (holds) {
+    if (was != is && is != "true") blame("although it is held");
+    return;
+  }
+  if (!held && was != is && !(thing == kCordon && wanted.known && wanted.value == is)) {
+    return blame("although it never held it");
+  }
+  if (held && wanted.known && is != wanted.value) {
+    return blame(fmt::format("although others want it to be {}", shown(wanted.value)));
+  }
+  wanted = {true, is};
+}
+
+void HoldWatch::note_record(Node& node, HoldRecord record, io::Steady at) {
+  std::erase_if(node.since, [&](const auto& one) { return !record.owners.contains(one.first); });
+  for (const auto& [owner, id] : record.owners) {
+    const auto known = node.record.owners.find(owner);
+    if (known == node.record.owners.end() || known->second != id) node.since[owner] = at;
+  }
+  node.record = std::move(record);
+}
+
+std::optional<io::Steady> HoldWatch::held_since(const std::string& node, std::string_view owner_prefix) const {
+  const auto known = nodes_.find(node);
+  if (known == nodes_.end()) return std::nullopt;
+  std::optional<io::Steady> since;
+  for (const auto& [owner, at] : known->second.since) {
+    if (owner.starts_with(owner_prefix)) since = std::min(since.value_or(at), at);
+  }
+  return since;
+}
+
+bool HoldWatch::holds(const std::string& node, const std::string& owner, std::string_view id) const {
+  const auto known = nodes_.find(node);
+  if (known == nodes_.end()) return false;
+  const auto found = known->second.record.owners.find(owner);
+  return found != known->second.record.owners.end() && found->second == id;
+}
+
+void HoldWatch::for_each(const std::function<void(const std::string&, const std::string&)>& visit) const {
+  for (const auto& [name, node] : nodes_) {
+    for (const auto& [owner, id] : node.record.owners) visit(name, owner);
+  }
+}
+
+}  // namespace careen::explore

@@ -1,0 +1,70 @@
+// Watches what keeps nodes out of service: cordons, the taints and the label of NodeMaintenance objects, and careen's
+// record of who holds them. A reference model knows what everybody else has done to them: when nobody holds a thing any
+// more, it must be as the others want it.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+
+#include "io/time.h"
+#include "node_facts.h"
+
+namespace careen::explore {
+
+using Report = std::function<void(std::string rule, std::string what)>;
+
+// The record on a node, as it reads.
+struct HoldRecord {
+  std::map<std::string, std::string, std::less<>> owners;  // and the ids of what they hold for
+  std::set<std::string> things;                            // that somebody holds: "cordon", key:effect, label
+
+  static HoldRecord read(const NodeFacts& node);
+};
+
+class HoldWatch {
+ public:
+  explicit HoldWatch(Report report) : report_(std::move(report)) {}
+
+  // Whether the label, annotation or taint is one that this looks after.
+  static bool concerns_label(std::string_view key);
+  static bool concerns_annotation(std::string_view key);
+  static bool concerns_taint(std::string_view key, std::string_view effect);
+
+  void made(const std::string& node, const NodeFacts& now, io::Steady at);
+  void gone(const std::string& node) { nodes_.erase(node); }
+  void changed_by_others(const std::string& node, const NodeFacts& before, const NodeFacts& after);
+  // `uncordons`: with it a profile wants the node to be schedulable.
+  void changed_by_careen(const std::string& by, const std::string& node, const NodeFacts& before,
+                         const NodeFacts& after, bool uncordons, io::Steady at);
+
+  // Since when somebody, or this owner, holds the node.
+  std::optional<io::Steady> held_since(const std::string& node, std::string_view owner_prefix = "") const;
+  bool holds(const std::string& node, const std::string& owner, std::string_view id) const;
+  // Of every node and owner.
+  void for_each(const std::function<void(const std::string& node, const std::string& owner)>& visit) const;
+
+ private:
+  // A thing and its value; none when it is not there.
+  using Value = std::optional<std::string>;
+  struct Wanted {
+    bool known = true;  // not when somebody put there what careen had put there already
+    Value value;
+  };
+  struct Node {
+    std::map<std::string, Wanted> wanted;  // by others
+    HoldRecord record;
+    std::map<std::string, io::Steady, std::less<>> since;  // by owner
+  };
+  static std::map<std::string, Value> things_of(const NodeFacts& node);
+  void check(const std::string& by, const std::string& node, const std::string& thing, const Value& was,
+             const Value& is, const HoldRecord& before, const HoldRecord& after);
+  void note_record(Node& node, HoldRecord record, io::Steady at);
+
+  Report report_;
+  std::map<std::string, Node, std::less<>> nodes_;
+};
+
+}  // namespace careen::explore
