@@ -44,6 +44,7 @@ explore: deps ## whole campaigns in virtual time with faults from SEEDS seeds (1
 	@tools/step "configure (release)" cmake --preset release
 	@tools/step "build (explorer)" cmake --build --preset release -j $(JOBS) --target explore
 	build/release/test/explore/explore --systematic --seeds $(SEEDS)
+	build/release/test/explore/explore --drains --systematic --seeds $(SEEDS)
 
 asan: deps ## all unit tests under the address and undefined-behaviour sanitizers
 	@tools/step "configure (asan)" cmake --preset asan

@@ -13,6 +13,14 @@ namespace {
 // A pod that is blocked for longer gets an event.
 constexpr io::Duration kBlockedEventAfter = io::minutes{1};
 
+std::string blocking_budgets(const Target& target, Passage passage) {
+  if (target.budgets.empty()) return {};
+  if (passage != Passage::several) return target.budgets.front();
+  std::string all;
+  for (const std::string& budget : target.budgets) all += (all.empty() ? "" : ", ") + budget;
+  return all;
+}
+
 }  // namespace
 
 void Engine::Parts::count_to_send(Target& target, bool is) {
@@ -56,7 +64,7 @@ void Engine::Parts::show(Target& target) {
     const Seen seen{membership.verdict.fate, is_active(drain), drain.has_turn(membership)};
     const Stage stage = stage_of(situation, seen, closed, now);
     std::string blocker;
-    if (stage == Stage::blocked && !target.budgets.empty()) blocker = target.budgets.front();
+    if (stage == Stage::blocked) blocker = blocking_budgets(target, situation.passage);
     is_blocked = is_blocked || stage == Stage::blocked;
     if (!blocker.empty()) budget = blocker;
     const bool other_stage = !std::exchange(membership.told, true) || stage != membership.stage;
@@ -117,7 +125,8 @@ const Progress& Engine::Parts::progress_of(Drain& drain) {
     }
     if (!membership.pending()) continue;
     out.pods.push_back({target->ns, target->name, target->uid, membership.stage, membership.since,
-                        reason_of(drain, *target, membership), membership.budget, target->cause});
+                        reason_of(drain, *target, membership), membership.budget, target->cause,
+                        pod && pod->terminating() ? std::string(pod->finalizers) : std::string()});
   }
   out.warnings = warnings_text(warnings);
   if (out.phase == Progress::Phase::failed) return out;

@@ -24,10 +24,11 @@ std::string_view name_of(Stage stage);
 struct PodProgress {
   std::string ns, name, uid;
   Stage stage = Stage::waiting;
-  io::Wall since{};    // in this stage
-  std::string reason;  // for people, complete: waiting for budget shop/db, which allows 0 of 3 disruptions
-  std::string budget;  // ns/name of the budget that blocks it; empty when none does
-  std::string cause;   // the server's refusal as it came: the Status' message
+  io::Wall since{};             // in this stage
+  std::string reason;           // for people, complete: waiting for budget shop/db, which allows 0 of 3 disruptions
+  std::string budget;           // ns/name of the budget that blocks it, of several with commas; empty when none does
+  std::string cause;            // the server's refusal as it came: the Status' message
+  std::string finalizers = {};  // separated by commas, while it terminates
 };
 
 struct Progress {

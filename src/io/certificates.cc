@@ -8,6 +8,7 @@
 #include <openssl/rand.h>
 #include <openssl/x509v3.h>
 
+#include <algorithm>
 #include <ctime>
 #include <memory>
 
@@ -155,9 +156,9 @@ Wall time_of(const ASN1_TIME* field) {
   std::tm parts{};
   if (::ASN1_TIME_to_tm(field, &parts) != 1) return Wall{};
   // Beyond what nanoseconds can hold, the end of the range is as good.
-  const auto since =
-      std::min<int64_t>(::timegm(&parts), std::chrono::floor<seconds>(Wall::max()).time_since_epoch().count());
-  return Wall{seconds{since}};
+  const int64_t first = std::chrono::ceil<seconds>(Wall::min()).time_since_epoch().count();
+  const int64_t last = std::chrono::floor<seconds>(Wall::max()).time_since_epoch().count();
+  return Wall{seconds{std::clamp<int64_t>(::timegm(&parts), first, last)}};
 }
 
 std::string name_text(const GENERAL_NAME* name) {
@@ -168,8 +169,11 @@ std::string name_text(const GENERAL_NAME* name) {
   }
   if (name->type != GEN_IPADD) return {};
   const ASN1_STRING* bytes = name->d.iPAddress;
+  const int length = ::ASN1_STRING_length(bytes);
+  // A certificate from elsewhere may hold any number of bytes there.
+  if (length != 4 && length != 16) return {};
   char text[INET6_ADDRSTRLEN] = {};
-  ::inet_ntop(::ASN1_STRING_length(bytes) == 4 ? AF_INET : AF_INET6, ::ASN1_STRING_get0_data(bytes), text, sizeof text);
+  ::inet_ntop(length == 4 ? AF_INET : AF_INET6, ::ASN1_STRING_get0_data(bytes), text, sizeof text);
   return text;
 }
 

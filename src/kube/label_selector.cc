@@ -177,11 +177,8 @@ class LabelParser {
         return tl::unexpected(field + quoted(out.values[i]) + ": " + wrong.front());
       }
       if (out.op != Operator::greater && out.op != Operator::less) continue;
-      int64_t number = 0;
-      const std::string& text = out.values[i];
-      if (std::from_chars(text.data(), text.data() + text.size(), number).ptr != text.data() + text.size() ||
-          text.empty()) {
-        return tl::unexpected("values[" + std::to_string(i) + "]: Invalid value: " + quoted(text) +
+      if (!number_in(out.values[i])) {
+        return tl::unexpected("values[" + std::to_string(i) + "]: Invalid value: " + quoted(out.values[i]) +
                               ": for 'Gt', 'Lt' operators, the value must be an integer");
       }
     }
@@ -249,8 +246,9 @@ tl::expected<Requirement, std::string> requirement_of(JsonView expression) {
 void append_text(std::string& out, const Requirement& requirement) {
   const auto list = [&] {
     std::string joined;
-    for (const std::string& value : requirement.values) joined += (joined.empty() ? "" : ",") + value;
-    return "(" + joined + ")";
+    // An empty value comes first, and counts.
+    for (const std::string& value : requirement.values) joined += "," + value;
+    return "(" + joined.substr(1) + ")";
   };
   const bool single = requirement.values.size() == 1;
   switch (requirement.op) {

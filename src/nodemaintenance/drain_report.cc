@@ -21,6 +21,17 @@ bool is_held_back(const PodProgress& pod) {
   return pod.stage == drain::Stage::blocked || pod.stage == drain::Stage::failed;
 }
 
+// Evicted long ago, and still there.
+bool is_stuck(const PodProgress& pod, io::Wall now) {
+  return pod.stage == drain::Stage::terminating && now - pod.since >= kPatience;
+}
+
+// Its reason tells the seconds, and would have the status written anew each time somebody looks.
+std::string why_stuck(const PodProgress& pod) {
+  const std::string held = pod.finalizers.empty() ? "" : "; finalizers that hold it: " + pod.finalizers;
+  return "still there after " + io::format_duration(kPatience) + held;
+}
+
 // The server's own words do not change while nothing happens.
 const std::string& why_held_back(const PodProgress& pod) { return pod.cause.empty() ? pod.reason : pod.cause; }
 
@@ -37,19 +48,19 @@ std::string error_of(const PodProgress& pod, io::Wall now) {
   if (is_held_back(pod)) {
     return fmt::format("error when evicting pods/\"{}\" -n \"{}\": {}", pod.name, pod.ns, why_held_back(pod));
   }
-  if (pod.stage != drain::Stage::terminating || now - pod.since < kPatience) return {};
-  // Its reason tells the seconds, and would have the status written anew each time somebody looks.
-  return fmt::format("error when waiting for pod \"{}\" in namespace \"{}\" to terminate: still there after {}",
-                     pod.name, pod.ns, io::format_duration(kPatience));
+  if (!is_stuck(pod, now)) return {};
+  return fmt::format("error when waiting for pod \"{}\" in namespace \"{}\" to terminate: {}", pod.name, pod.ns,
+                     why_stuck(pod));
 }
 
 // Of the pods that something holds back, those of one budget together.
-std::string blocked_text(const Progress& progress) {
+std::string blocked_text(const Progress& progress, io::Wall now) {
   std::map<std::string, std::vector<std::string>> by_budget;
   std::vector<std::string> out;
   for (const PodProgress& pod : progress.pods) {
-    if (!is_held_back(pod)) continue;
     const std::string name = pod.ns + "/" + pod.name;
+    if (is_stuck(pod, now)) out.push_back(fmt::format("pod {}: {}", name, why_stuck(pod)));
+    if (!is_held_back(pod)) continue;
     if (pod.budget.empty()) {
       out.push_back(fmt::format("pod {}: {}", name, why_held_back(pod)));
     } else {
@@ -57,7 +68,11 @@ std::string blocked_text(const Progress& progress) {
     }
   }
   for (auto& [budget, pods] : by_budget) {
-    out.push_back(fmt::format("disruption budget {} holds back {}", budget, joined(std::move(pods), ", ")));
+    const bool several = budget.find(',') != std::string::npos;
+    const std::string names = joined(std::move(pods), ", ");
+    out.push_back(several ? fmt::format("disruption budgets {} all cover {}, which the eviction API does not support",
+                                        budget, names)
+                          : fmt::format("disruption budget {} holds back {}", budget, names));
   }
   return joined(std::move(out), "; ");
 }
@@ -68,10 +83,13 @@ void report_blocked(Status& status, const Progress& progress, io::Wall now) {
   }
   const auto by_budget = [](const PodProgress& pod) { return is_held_back(pod) && !pod.budget.empty(); };
   if (std::any_of(progress.pods.begin(), progress.pods.end(), by_budget)) {
-    return set_condition(status, kBlocked, true, "DisruptionBudget", blocked_text(progress), now);
+    return set_condition(status, kBlocked, true, "DisruptionBudget", blocked_text(progress, now), now);
   }
   if (std::any_of(progress.pods.begin(), progress.pods.end(), is_held_back)) {
-    return set_condition(status, kBlocked, true, "EvictionRefused", blocked_text(progress), now);
+    return set_condition(status, kBlocked, true, "EvictionRefused", blocked_text(progress, now), now);
+  }
+  if (std::any_of(progress.pods.begin(), progress.pods.end(), [now](const auto& pod) { return is_stuck(pod, now); })) {
+    return set_condition(status, kBlocked, true, "PodDoesNotEnd", blocked_text(progress, now), now);
   }
   set_condition(status, kBlocked, false, "NothingBlocks", "", now);
 }

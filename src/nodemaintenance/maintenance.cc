@@ -52,7 +52,11 @@ Status parse_status(JsonView json) {
   return status;
 }
 
-std::string seconds_text(io::Wall when) { return io::format_rfc3339(std::chrono::floor<io::seconds>(when)); }
+std::string seconds_text(io::Wall when) {
+  // No time at all; the second it lies in begins before what can be counted.
+  if (when == io::Wall::min()) return io::format_rfc3339(when);
+  return io::format_rfc3339(std::chrono::floor<io::seconds>(when));
+}
 
 Json number_or_null(int64_t number) { return number == 0 ? Json() : Json(number); }
 

@@ -7,6 +7,7 @@ import shutil
 import tempfile
 import time
 import unittest
+import zlib
 
 from api import side_by_side, write_kubeconfig
 from audit import Audit
@@ -102,9 +103,10 @@ class CareenTest(unittest.TestCase):
     def setUp(self):
         self.cluster, self.api, self.watch = Environment.cluster, Environment.cluster.api, Environment.watch
         self.replicas = []
-        self.folder = os.path.join(Environment.folder, self.id().rpartition(".")[2])
+        self.folder = os.path.join(Environment.folder, self.id().partition(".")[2])
         os.makedirs(self.folder)
-        self.namespace = "e2e-" + re.sub(r"[^a-z0-9]+", "-", self._testMethodName.removeprefix("test_"))[:50].strip("-")
+        words = re.sub(r"[^a-z0-9]+", "-", self._testMethodName.removeprefix("test_"))[:40].strip("-")
+        self.namespace = f"e2e-{words}-{zlib.crc32(self.id().encode()) & 0xFFFF:04x}"
         self.api.create("/api/v1/namespaces", {"metadata": {"name": self.namespace}})
         self._renew_nodes()
         self.audit = Audit(self.cluster.audit_log)

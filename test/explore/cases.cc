@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "drain_campaign.h"
 #include "draw.h"
 
 namespace careen::explore {
@@ -12,7 +13,8 @@ Cases::Prepared Cases::make(uint64_t seed, const std::vector<std::string>& nodes
   Prepared prepared;
   prepared.one.seed = seed;
   Campaign& campaign = prepared.one.campaign;
-  campaign = draw_campaign(seed / kSeedsPerCampaign);
+  campaign = family_ == Family::drains ? draw_drain_campaign(seed / kSeedsPerCampaign)
+                                       : draw_campaign(seed / kSeedsPerCampaign);
   if (known_ != campaign.seed) {
     undisturbed_ = run_undisturbed(campaign);
     known_ = campaign.seed;
@@ -24,7 +26,7 @@ Cases::Prepared Cases::make(uint64_t seed, const std::vector<std::string>& nodes
   prepared.one.calm_after = horizon * draw.between(50, 120) / 100;
   if (nodes.empty()) return prepared;
   const auto unwanted = [&](const std::string& node) {
-    return std::find(nodes.begin(), nodes.end(), node) == nodes.end();
+    return !node.empty() && std::find(nodes.begin(), nodes.end(), node) == nodes.end();
   };
   std::erase_if(campaign.nodes, [&](const NodePlan& node) { return unwanted(node.name); });
   std::erase_if(campaign.edits, [&](const Edit& edit) { return unwanted(edit.node); });
@@ -32,16 +34,29 @@ Cases::Prepared Cases::make(uint64_t seed, const std::vector<std::string>& nodes
   return prepared;
 }
 
-SystematicCases systematic_cases() {
+namespace {
+
+std::vector<std::pair<std::string, Campaign>> small_campaigns(Family family) {
+  if (family == Family::profiles)
+    return {{"1 replicas", small_campaign(1, false)}, {"2 replicas", small_campaign(2, true)}};
+  return {{"a NodeMaintenance", small_drain_campaign(false)}, {"a draining profile", small_drain_campaign(true)}};
+}
+
+constexpr Target kCrashTargets[] = {Target::nodes,        Target::ledger, Target::leases,      Target::events,
+                                    Target::maintenances, Target::pods,   Target::node_leases, Target::lock};
+
+}  // namespace
+
+SystematicCases systematic_cases(Family family) {
   SystematicCases all;
-  for (const int replicas : {1, 2}) {
-    const Campaign campaign = small_campaign(replicas, replicas == 2);
+  for (const auto& [campaign_name, campaign] : small_campaigns(family)) {
     const Outcome undisturbed = run_undisturbed(campaign);
     if (undisturbed.failed()) {
       all.failed.push_back(undisturbed);
       continue;
     }
-    for (const Target target : {Target::nodes, Target::ledger, Target::leases, Target::events, Target::lock}) {
+    for (const Target target : kCrashTargets) {
+      if (!undisturbed.writes.contains(target)) continue;
       // The lock is renewed all the time; a few of its writes stand for all.
       const int most = target == Target::lock ? 4 : undisturbed.writes.at(target);
       for (int count = 1; count <= most; ++count) {
@@ -62,7 +77,7 @@ SystematicCases systematic_cases() {
           // When a successor has just taken over.
           crash.delay = io::seconds{17};
           one.one.perturbations = {crash};
-          one.name = fmt::format("{} replicas, {}", replicas, crash.text());
+          one.name = fmt::format("{}, {}", campaign_name, crash.text());
           all.cases.push_back(std::move(one));
         }
       }

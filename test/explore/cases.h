@@ -13,8 +13,12 @@ namespace careen::explore {
 
 inline constexpr uint64_t kSeedsPerCampaign = 8;
 
+// Two families of campaigns: nodes go through profiles, or are drained.
+enum class Family { profiles, drains };
+
 class Cases {
  public:
+  explicit Cases(Family family = Family::profiles) : family_(family) {}
   // The case of a seed, of those nodes only unless the list is empty; with the undisturbed run of its campaign.
   struct Prepared {
     Case one;
@@ -23,6 +27,7 @@ class Cases {
   Prepared make(uint64_t seed, const std::vector<std::string>& nodes = {});
 
  private:
+  Family family_;
   std::optional<uint64_t> known_;  // of which campaign
   Outcome undisturbed_;
 };
@@ -38,6 +43,6 @@ struct SystematicCases {
   std::vector<Systematic> cases;
   std::vector<Outcome> failed;
 };
-SystematicCases systematic_cases();
+SystematicCases systematic_cases(Family family = Family::profiles);
 
 }  // namespace careen::explore

@@ -51,8 +51,8 @@ void close_for_a_while(Draw& draw, Campaign& campaign) {
 void add_workloads(Draw& draw, Campaign& campaign) {
   for (int i = draw.between(2, 4); i > 0; --i) campaign.workloads.push_back(draw_workload(draw, i));
   for (int i = draw.between(0, 3); i > 0; --i) {
-    campaign.workloads.push_back({Workload::Kind::bare_pod, fmt::format("bare{}", i), 1, std::nullopt,
-                                  draw.of({1, 10}), draw.of(campaign.nodes).name});
+    campaign.workloads.push_back({Workload::Kind::bare_pod, fmt::format("bare{}", i), 1, std::nullopt, draw.of({1, 10}),
+                                  draw.of(campaign.nodes).name});
   }
   if (draw.one_in(2)) campaign.workloads.push_back({Workload::Kind::daemon_set, "agent"});
   close_for_a_while(draw, campaign);

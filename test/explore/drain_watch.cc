@@ -62,7 +62,8 @@ DrainWatch::Pod DrainWatch::read(const Json& object) {
   pod.phase = text_at(object["status"], "phase");
   pod.labels = texts(metadata["labels"]);
   pod.leaves = metadata["deletionTimestamp"].exists();
-  metadata["ownerReferences"].for_each_element([&](JsonView owner) { pod.stays |= owner["kind"].text() == "DaemonSet"; });
+  metadata["ownerReferences"].for_each_element(
+      [&](JsonView owner) { pod.stays |= owner["kind"].text() == "DaemonSet"; });
   object["status"]["conditions"].for_each_element([&](JsonView condition) {
     pod.ready |= condition["type"].text() == "Ready" && condition["status"].text() == "True";
   });
@@ -73,7 +74,8 @@ void DrainWatch::sent(const sim::Sending& sending, bool certain, io::Steady now)
   const auto request = pod_request(sending.request);
   if (!request) return;
   const auto blame = [&](std::string_view why) {
-    report_("evict", fmt::format("{} sends {} {} {}", sending.client, sending.request.method, sending.request.path, why));
+    report_("evict",
+            fmt::format("{} sends {} {} {}", sending.client, sending.request.method, sending.request.path, why));
   };
   const std::string uid = named_uid(sending.request, request->eviction);
   if (uid.empty()) return blame("without the UID of the pod");
@@ -88,9 +90,8 @@ void DrainWatch::sent(const sim::Sending& sending, bool certain, io::Steady now)
 
 // Deleting, which no budget holds back, is for pods that could not be evicted in time.
 void DrainWatch::check_force(const std::string& process, const Pod& pod, io::Steady now) {
-  const bool told = std::any_of(settings_.plans.begin(), settings_.plans.end(), [](const Plan& plan) {
-    return plan.drain != Plan::Drain::none && plan.forced;
-  });
+  const bool told = std::any_of(settings_.plans.begin(), settings_.plans.end(),
+                                [](const Plan& plan) { return plan.drain != Plan::Drain::none && plan.forced; });
   const auto since = holds_.held_since(pod.node, "profile/");
   const bool waited = since && now - std::max(*since, pod.bound) + kSlack >= kEvictionTimeout;
   if (told && (waited || pod.leaves)) return;
@@ -113,7 +114,8 @@ std::vector<std::string> DrainWatch::budgets_of(const Pod& pod) const {
 // By one of the states of the budget that the process may have seen, less what it knows to have taken since, there was
 // something left.
 void DrainWatch::check_budget(const std::string& process, const Pod& pod, io::Steady now) {
-  if (pod.phase != "Running" || !pod.ready || pod.leaves) return;
+  // One that is not ready, or was not a moment ago, may go without being counted.
+  if (pod.phase != "Running" || !pod.ready || now - pod.ready_since < kLag || pod.leaves) return;
   const auto keys = budgets_of(pod);
   if (keys.size() != 1) return;
   const auto& history = budgets_.at(keys.front()).history;
@@ -155,11 +157,13 @@ void DrainWatch::pod_changed(const sim::Change& change, bool by_careen, io::Stea
   const auto known = pods_.find(uid);
   if (known != pods_.end()) pod.bound = known->second.bound;
   if (known == pods_.end() || known->second.node != pod.node) pod.bound = now;
+  pod.ready_since = known != pods_.end() && known->second.ready ? known->second.ready_since : now;
   pod.there = change.type != sim::Change::Type::deleted;
   const std::string key = pod.key;
   pods_[uid] = std::move(pod);
   if (by_careen && !named_.contains(uid)) {
-    report_("evict", fmt::format("a request of {} hit pod {} with the UID {}, which it did not name", change.by, key, uid));
+    report_("evict",
+            fmt::format("a request of {} hit pod {} with the UID {}, which it did not name", change.by, key, uid));
   }
 }
 
@@ -184,7 +188,8 @@ void DrainWatch::check_drained(const std::string& process, const std::string& no
   };
   const auto list = lists_.find({process, node});
   if (!held_since) return blame("although nobody holds it");
-  if (list == lists_.end() || list->second < *held_since) return blame("without having listed its pods since it is held");
+  if (list == lists_.end() || list->second < *held_since)
+    return blame("without having listed its pods since it is held");
   for (const auto& [uid, pod] : pods_) {
     if (pod.there && !pod.stays && pod.node == node && pod.bound <= list->second) {
       return blame(fmt::format("although pod {} is there", pod.key));

@@ -1,6 +1,6 @@
 // Watches pods, their budgets and evictions at the API server: careen names each pod it evicts by its UID, evicts only
-// from nodes it holds, does not ask for what a budget has already given it, deletes only where it was told to, and calls
-// a node drained only after a list of its own, when none of the pods of that list is there any more.
+// from nodes it holds, does not ask for what a budget has already given it, deletes only where it was told to, and
+// calls a node drained only after a list of its own, when none of the pods of that list is there any more.
 #pragma once
 
 #include <map>
@@ -39,6 +39,7 @@ class DrainWatch {
     bool stays = false;  // of a DaemonSet
     bool leaves = false;
     bool ready = false;
+    io::Steady ready_since{};
     bool there = true;
   };
   // The status of a budget, from some time on.
@@ -66,7 +67,7 @@ class DrainWatch {
   Report report_;
   std::map<std::string, Pod> pods_;  // by UID, also those that are gone
   std::map<std::string, Budget> budgets_;
-  std::set<std::string> named_;                                   // UIDs in careen's requests
+  std::set<std::string> named_;  // UIDs in careen's requests
   std::vector<Granted> granted_;
   std::map<std::pair<std::string, std::string>, io::Steady> lists_;  // by process and node: the last one
 };

@@ -2,7 +2,9 @@
 #include <gtest/gtest.h>
 
 #include "cases.h"
+#include "drain_watch.h"
 #include "fact_log.h"
+#include "hold_watch.h"
 #include "message_watch.h"
 #include "shrink.h"
 #include "stagger_watch.h"
@@ -174,6 +176,106 @@ TEST(MessageWatch, SeesWhatWasNeverSo) {
   message.text = "tell n00 uid p operational 5";
   watch.arrived(message);
   EXPECT_EQ(rules, "message ");
+}
+
+TEST(Explore, DrainsRunTheSameWay) {
+  Cases cases(Family::drains);
+  const auto [one, undisturbed] = cases.make(3);
+  ASSERT_FALSE(undisturbed.failed());
+  const Outcome first = run_case(one, undisturbed.end, {.timeline = true});
+  const Outcome second = run_case(one, undisturbed.end, {.timeline = true});
+  EXPECT_GT(first.writes.at(Target::pods), 0);
+  EXPECT_EQ(first.timeline, second.timeline);
+}
+
+// A node as the API server has it.
+NodeFacts node_with(const std::string& spec, const std::string& annotations = "{}") {
+  return NodeFacts::read(R"({"metadata": {"name": "a", "annotations": )" + annotations + R"(}, "spec": )" + spec + "}");
+}
+
+constexpr const char* kHeld =
+    R"({"careen.dev/holds": "{\"holds\": {\"nodemaintenance/m\": {\"id\": \"u\", \"cordon\": true}}}"})";
+
+TEST(HoldWatch, WhatWasThereBeforeStays) {
+  std::string rules;
+  HoldWatch watch([&](const std::string& rule, const std::string&) { rules += rule + " "; });
+  const NodeFacts cordoned = node_with(R"({"unschedulable": true})"), free = node_with("{}");
+  const NodeFacts held = node_with(R"({"unschedulable": true})", kHeld);
+  watch.made("a", cordoned, {});
+  watch.changed_by_careen("careen", "a", cordoned, held, false, {});
+  EXPECT_TRUE(watch.holds("a", "nodemaintenance/m", "u"));
+  watch.changed_by_careen("careen", "a", held, cordoned, false, {});
+  EXPECT_EQ(rules, "");
+  watch.changed_by_careen("careen", "a", cordoned, held, false, {});
+  watch.changed_by_careen("careen", "a", held, free, false, {});
+  EXPECT_EQ(rules, "undo ");
+}
+
+TEST(HoldWatch, WhatOthersUndoMeanwhileIsNotPutThereAgain) {
+  std::string rules;
+  HoldWatch watch([&](const std::string& rule, const std::string&) { rules += rule + " "; });
+  const NodeFacts cordoned = node_with(R"({"unschedulable": true})");
+  const NodeFacts held = node_with(R"({"unschedulable": true})", kHeld), uncordoned = node_with("{}", kHeld);
+  watch.made("a", cordoned, {});
+  watch.changed_by_careen("careen", "a", cordoned, held, false, {});
+  watch.changed_by_others("a", held, uncordoned);
+  watch.changed_by_careen("careen", "a", uncordoned, held, false, {});
+  EXPECT_EQ(rules, "");
+  watch.changed_by_careen("careen", "a", held, cordoned, false, {});
+  EXPECT_EQ(rules, "undo ");
+}
+
+TEST(HoldWatch, NothingIsChangedWithoutARecord) {
+  std::string rules;
+  HoldWatch watch([&](const std::string& rule, const std::string&) { rules += rule + " "; });
+  watch.made("a", node_with("{}"), {});
+  watch.changed_by_careen("careen", "a", node_with("{}"), node_with(R"({"unschedulable": true})"), false, {});
+  EXPECT_EQ(rules, "undo ");
+}
+
+sim::Change pod_change(sim::Change::Type type, const char* by) {
+  sim::Change change;
+  change.type = type;
+  change.by = by;
+  change.object = std::make_shared<const std::string>(
+      R"({"metadata": {"name": "p", "namespace": "ns", "uid": "u"}, "spec": {"nodeName": "a"}})");
+  return change;
+}
+
+TEST(DrainWatch, SeesAPodThatIsHitWithoutBeingNamed) {
+  std::string rules;
+  const Report report = [&](const std::string& rule, const std::string&) { rules += rule + " "; };
+  HoldWatch holds(report);
+  const Settings settings;
+  DrainWatch watch(settings, holds, report);
+  watch.pod_changed(pod_change(sim::Change::Type::added, "people"), false, {});
+  EXPECT_EQ(rules, "");
+  watch.pod_changed(pod_change(sim::Change::Type::deleted, "careen"), true, {});
+  EXPECT_EQ(rules, "evict ");
+}
+
+TEST(DrainWatch, ADrainedNodeHasBeenListedAndIsEmpty) {
+  std::string rules;
+  const Report report = [&](const std::string& rule, const std::string&) { rules += rule + " "; };
+  HoldWatch holds(report);
+  const Settings settings;
+  DrainWatch watch(settings, holds, report);
+  const auto at = [](int seconds) { return io::Steady{io::seconds{seconds}}; };
+  watch.pod_changed(pod_change(sim::Change::Type::added, "people"), false, at(1));
+  watch.check_drained("careen", "a", at(2));
+  EXPECT_EQ(rules, "drained ");
+  kube::Request list;
+  list.method = "GET";
+  list.path = "/api/v1/pods?fieldSelector=spec.nodeName%3Da";
+  const std::string client = "careen";
+  kube::Response fine;
+  fine.status = 200;
+  watch.served({client, list}, fine, at(3));
+  watch.check_drained("careen", "a", at(2));
+  EXPECT_EQ(rules, "drained drained ");
+  watch.pod_changed(pod_change(sim::Change::Type::deleted, "kubelet"), false, at(4));
+  watch.check_drained("careen", "a", at(2));
+  EXPECT_EQ(rules, "drained drained ");
 }
 
 }  // namespace

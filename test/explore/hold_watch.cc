@@ -88,8 +88,8 @@ void HoldWatch::check(const std::string& by, const std::string& node, const std:
   Wanted& wanted = nodes_[node].wanted[thing];
   const bool held = before.things.contains(thing), holds = after.things.contains(thing);
   const auto blame = [&](std::string_view why) {
-    report_("undo", fmt::format("{} left {} of node {} as {}, which was {}, {}", by, thing, node, shown(is), shown(was),
-                                why));
+    report_("undo",
+            fmt::format("{} left {} of node {} as {}, which was {}, {}", by, thing, node, shown(is), shown(was), why));
   };
   if (holds) {
     if (was != is && is != "true") blame("although it is held");

@@ -23,6 +23,8 @@ constexpr io::Duration kGrace = io::minutes{2};
 constexpr io::Duration kPrompt = io::seconds{2};
 constexpr std::string_view kLeaseConnection = "/lease";
 constexpr std::string_view kPods = "/api/v1/pods";
+constexpr std::string_view kBudgets = "/apis/policy/v1/poddisruptionbudgets";
+constexpr std::string_view kNodeLeases = "medik8s-leases";
 // How old the facts can be that careen acts on: while all is well, and otherwise.
 constexpr io::Duration kUsualLag = io::seconds{1};
 constexpr io::Duration kLongestLag = io::minutes{5};
@@ -40,6 +42,14 @@ std::optional<budget::LedgerRecord> ledger_in(const sim::Text& lease) {
 }
 
 bool is_event(std::string_view path) { return path.find("/events") != std::string_view::npos; }
+
+// Named in the path, or in the body when it is made.
+bool is_further_lock(const kube::Request& request) {
+  return request.path.find(kMaintenanceLock) != std::string::npos ||
+         request.body.find(kMaintenanceLock) != std::string::npos;
+}
+
+bool is_maintenance(std::string_view path) { return path.starts_with(kMaintenances); }
 
 bool in_maintenance(const NodeFacts& node, std::string_view profile) {
   return node.state(profile) == State::in_maintenance;
@@ -81,11 +91,13 @@ void Invariants::sent(const sim::Sending& sending) {
   if (!process || !sending.writes() || is_event(sending.request.path)) return;
   if (sending.client.ends_with(kLeaseConnection)) {
     if (const auto lease = Json::parse(sending.request.body)) {
-      process->renewals.emplace(text_at((*lease)["spec"], "renewTime"), time_.now());
+      auto& renewals = is_further_lock(sending.request) ? process->further_renewals : process->renewals;
+      renewals.emplace(text_at((*lease)["spec"], "renewTime"), time_.now());
     }
     return;
   }
   check_leadership(sending, *process);
+  check_drain_sent(sending, *process);
   if (sending.request.path.starts_with("/api/v1/nodes/")) check_recorded(sending, *process);
   if (sending.request.path.find("/leases") != std::string::npos) check_lease_recorded(sending, *process);
 }
@@ -132,6 +144,38 @@ void Invariants::check_leadership(const sim::Sending& sending, Process& process)
   if (lock_holder_ != process.identity) blame(fmt::format("while the lock was held by \"{}\"", lock_holder_));
 }
 
+void Invariants::check_drain_sent(const sim::Sending& sending, Process& process) {
+  const bool certain = time_.now() >= disturbed_until_;
+  drains_.sent(sending, certain, time_.now());
+  if (!is_maintenance(sending.request.path)) return;
+  if (const auto success = maintenances_.success_in(sending)) {
+    drains_.check_drained(sending.client, success->node, holds_.held_since(success->node, success->owner));
+  }
+  const bool tampered = lock_tampered_ && process.renewed && *lock_tampered_ >= *process.renewed;
+  const bool late = !process.further_renewed || time_.now() - *process.further_renewed > kRenewDeadline;
+  if (tampered || (!late && further_holder_ == process.identity)) return;
+  violate("lease", fmt::format("{} sent {} {} while the lock of NodeMaintenance objects was {} \"{}\"", sending.client,
+                               sending.request.method, sending.request.path, late ? "not renewed by" : "held by",
+                               late ? process.identity : further_holder_));
+}
+
+void Invariants::served(const sim::Sending& sending, const kube::Response& response) {
+  if (process_of(sending.client)) drains_.served(sending, response, time_.now());
+}
+
+void Invariants::further_lock_changed(const sim::Change& change, Process* process) {
+  if (process && !change.by.ends_with(kLeaseConnection)) {
+    return violate("foreign", fmt::format("{} changed lease {}", change.by, change.name));
+  }
+  const auto lease = Json::parse(*change.object);
+  const JsonView spec = (*lease)["spec"];
+  further_holder_ = change.type == sim::Change::Type::deleted ? "" : text_at(spec, "holderIdentity");
+  if (!process || further_holder_ != process->identity) return;
+  const auto sent = process->further_renewals.find(text_at(spec, "renewTime"));
+  if (sent != process->further_renewals.end()) process->further_renewed = sent->second;
+  process->further_renewals.clear();
+}
+
 // An admission is in the ledger before the node is written.
 void Invariants::check_recorded(const sim::Sending& sending, Process& process) {
   const auto patch = Json::parse(sending.request.body);
@@ -172,7 +216,12 @@ void Invariants::check_admission_sent(const sim::Sending& sending, Process& proc
 
 void Invariants::changed(const sim::Change& change) {
   stagger_.check_left(time_.now(), time_.wall_now(), disturbed_until_);
-  if (change.collection == kPods) return note_facts();
+  if (change.collection == kPods) {
+    drains_.pod_changed(change, process_of(change.by) != nullptr, time_.now());
+    return note_facts();
+  }
+  if (change.collection == kBudgets) drains_.budget_changed(change, time_.now());
+  if (change.collection == kMaintenances) return maintenances_.changed(change, process_of(change.by) != nullptr);
   if (change.collection == "/api/v1/nodes") {
     node_changed(change);
     return note_facts();
@@ -180,6 +229,7 @@ void Invariants::changed(const sim::Change& change) {
   if (change.collection == "/apis/coordination.k8s.io/v1/leases") return lease_changed(change);
   if (!process_of(change.by)) return;
   if (is_event(change.collection)) return event_changed(change);
+  if (change.collection == "/api/v1/namespaces" && change.name == kNodeLeases) return;
   violate("foreign",
           fmt::format("{} changed {}/{}, which is none of its business", change.by, change.collection, change.name));
 }
@@ -191,6 +241,7 @@ void Invariants::node_changed(const sim::Change& change) {
     if (const auto known = nodes_.find(change.name); known != nodes_.end()) messages_.gone(known->second.uid);
     nodes_.erase(change.name);
     admitted_.erase(change.name);
+    holds_.gone(change.name);
     return;
   }
   NodeFacts after = NodeFacts::read(*change.object);
@@ -198,12 +249,21 @@ void Invariants::node_changed(const sim::Change& change) {
   const auto known = nodes_.find(change.name);
   if (known == nodes_.end()) {
     if (process) violate("foreign", fmt::format("{} created node {}", change.by, change.name));
+    holds_.made(change.name, after, time_.now());
     nodes_.emplace(change.name, std::move(after));
     return;
   }
   const NodeFacts before = std::exchange(known->second, std::move(after));
   const NodeFacts& now = known->second;
   if (process) node_written(change, *process, before, now);
+  if (process) {
+    const bool uncordons = std::any_of(settings_.plans.begin(), settings_.plans.end(), [&](const Plan& plan) {
+      return plan.drain != Plan::Drain::none && in_maintenance(before, plan.name) && !in_maintenance(now, plan.name);
+    });
+    holds_.changed_by_careen(change.by, change.name, before, now, uncordons, time_.now());
+  } else {
+    holds_.changed_by_others(change.name, before, now);
+  }
   const auto remembered = [](const NodeFacts& node) {
     const auto data = node.annotations.find(profiles::kDataAnnotation);
     return std::pair(node.label(profiles::kProfileLabel), data == node.annotations.end() ? "" : data->second);
@@ -221,14 +281,16 @@ void Invariants::node_changed(const sim::Change& change) {
 void Invariants::node_written(const sim::Change& change, Process& process, const NodeFacts& before,
                               const NodeFacts& after) {
   check_untouched(change, before, after);
-  const bool same_labels = before.labels == after.labels;
   const auto without_touch = [](const NodeFacts& node) {
     auto annotations = node.annotations;
+    auto labels = node.labels;
     annotations.erase(std::string(profiles::kTouchAnnotation));
     annotations.erase(std::string(profiles::kOutboxAnnotation));
-    return annotations;
+    std::erase_if(annotations, [](const auto& one) { return HoldWatch::concerns_annotation(one.first); });
+    std::erase_if(labels, [](const auto& one) { return HoldWatch::concerns_label(one.first); });
+    return std::pair(std::move(annotations), std::move(labels));
   };
-  if (same_labels && without_touch(before) == without_touch(after)) return;
+  if (without_touch(before) == without_touch(after)) return;
   if (!before.data || !after.data) {
     return violate("data", fmt::format("{} wrote node {} although its data cannot be read", change.by, change.name));
   }
@@ -257,6 +319,29 @@ void Invariants::node_written(const sim::Change& change, Process& process, const
   }
 }
 
+namespace {
+
+// What HoldWatch looks after.
+void strip_holds(Json& document) {
+  std::vector<std::string> labels, annotations;
+  document["metadata"]["labels"].for_each_member([&](std::string_view key, JsonView) {
+    if (HoldWatch::concerns_label(key)) labels.emplace_back(key);
+  });
+  document["metadata"]["annotations"].for_each_member([&](std::string_view key, JsonView) {
+    if (HoldWatch::concerns_annotation(key)) annotations.emplace_back(key);
+  });
+  for (const std::string& key : labels) document.remove({"metadata", "labels", key});
+  for (const std::string& key : annotations) document.remove({"metadata", "annotations", key});
+  Json taints = Json::array();
+  document["spec"]["taints"].for_each_element([&](JsonView taint) {
+    if (!HoldWatch::concerns_taint(text_at(taint, "key"), text_at(taint, "effect"))) taints.push_back(Json(taint));
+  });
+  document.set({"spec", "taints"}, std::move(taints));
+  document.remove({"spec", "unschedulable"});
+}
+
+}  // namespace
+
 // Outside careen's own keys and those of the triggers, nothing changes.
 void Invariants::check_untouched(const sim::Change& change, const NodeFacts& before, const NodeFacts& after) {
   const auto stripped = [&](const NodeFacts& node) {
@@ -273,6 +358,7 @@ void Invariants::check_untouched(const sim::Change& change, const NodeFacts& bef
       if (!own) finalizers.push_back(Json(finalizer));
     });
     document.set({"metadata", "finalizers"}, std::move(finalizers));
+    strip_holds(document);
     for (const Plan& plan : settings_.plans) {
       if (plan.versions) document.remove({"metadata", "labels", kVersion});
       document.remove({"metadata", "labels", plan.busy()});
@@ -318,7 +404,11 @@ void Invariants::check_profile(const sim::Change& change, Process& process, cons
   const auto pending = [](const profiles::ProfileData* data) {
     return data && data->current.known() == State::in_maintenance && data->previous != data->current;
   };
-  const bool marked = plan.marks && named && pending(was) && !pending(is);
+  const bool entered = named && pending(was) && !pending(is);
+  const bool marked = plan.marks && entered;
+  if (plan.drain == Plan::Drain::in_enter && entered && to == State::in_maintenance) {
+    drains_.check_drained(change.by, change.name, holds_.held_since(change.name, "profile/"));
+  }
   expect(plan.mark(), before.annotations, after.annotations, marked, "yes");
   if (plan.marks && leaves && !after.annotations.contains(plan.mark())) {
     violate("trigger",
@@ -383,6 +473,9 @@ void Invariants::check_move(const sim::Change& change, Process& process, const P
     if (!wanted) blame("although it was called off");
     if (planned.stagger && !planned.stagger->at_request) staggered();
     check_surroundings(change, process, planned, decided_then);
+    if (plan.drain == Plan::Drain::in_trigger) {
+      drains_.check_drained(change.by, change.name, holds_.held_since(change.name, "profile/"));
+    }
     return admit(change, process, planned, after);
   }
   if (to != State::operational) return blame("although there is no such transition");
@@ -390,6 +483,8 @@ void Invariants::check_move(const sim::Change& change, Process& process, const P
     const auto status = before.document["status"]["conditions"][size_t{0}]["status"].text();
     if (status != "True") blame("although it is not healthy");
   }
+  // A drain on entering takes as long as it takes.
+  if (plan.drain == Plan::Drain::in_enter) return;
   // The leader's clock may be off; it is the one that counts.
   const io::Wall due = was->transition + plan.stay - process.skew;
   const io::Duration late = time_.wall_now() - due;
@@ -544,6 +639,8 @@ void Invariants::lease_changed(const sim::Change& change) {
   const bool lock = change.name == std::string_view(kLockPath).substr(std::string_view(kLockPath).rfind('/') + 1);
   const bool deleted = change.type == sim::Change::Type::deleted;
   if (!lock && change.name == "careen-ledger") return ledger_changed(change);
+  if (change.name == kMaintenanceLock) return further_lock_changed(change, process);
+  if (change.ns == kNodeLeases) return;
   if (StaggerWatch::concerns(change.name)) return stagger_.changed(change, process != nullptr, time_.now());
   if (change.name == kThreadLease && (!process || !deleted)) {
     if (!process) messages_.thread_lease_changed();

@@ -9,8 +9,11 @@
 #include <vector>
 
 #include "campaign.h"
+#include "drain_watch.h"
 #include "fact_log.h"
+#include "hold_watch.h"
 #include "io/virtual_time.h"
+#include "maintenance_watch.h"
 #include "message_watch.h"
 #include "node_facts.h"
 #include "settings.h"
@@ -22,6 +25,7 @@ namespace careen::explore {
 
 inline constexpr const char* kLockPath =
     "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/maintenance-controller-leader-election.cloud.sap";
+inline constexpr const char* kMaintenanceLock = "135b1886.medik8s.io";
 inline constexpr const char* kLedgerPath = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/careen-ledger";
 
 struct Violation {
@@ -36,9 +40,11 @@ class Invariants {
       : time_(time),
         api_(api),
         settings_(settings),
-        stagger_([this](std::string rule, std::string what) { violate(std::move(rule), std::move(what)); }),
-        messages_(settings, [this](std::string rule, std::string what) { violate(std::move(rule), std::move(what)); }) {
-  }
+        stagger_(reporting()),
+        messages_(settings, reporting()),
+        holds_(reporting()),
+        drains_(settings, holds_, reporting()),
+        maintenances_(api, holds_, reporting()) {}
   Invariants(const Invariants&) = delete;
   Invariants& operator=(const Invariants&) = delete;
 
@@ -60,12 +66,16 @@ class Invariants {
   void calm() { calm_since_ = time_.now(); }
 
   void sent(const sim::Sending& sending);
+  void served(const sim::Sending& sending, const kube::Response& response);
   void changed(const sim::Change& change);
   void message(const sim::Outside::Message& message) { messages_.arrived(message); }
   // Prometheus has answered, and whether it allows maintenance.
   void query_answered(bool allows, io::Duration latency);
   // Careen has come to rest.
-  void check_end() { messages_.check_end(nodes_, time_.wall_now()); }
+  void check_end() {
+    messages_.check_end(nodes_, time_.wall_now());
+    maintenances_.check_end();
+  }
 
   void violate(std::string rule, std::string what);
   const std::vector<Violation>& violations() const { return violations_; }
@@ -79,6 +89,8 @@ class Invariants {
     std::vector<std::pair<io::Steady, Settings>> history;  // since when which configuration was in force
     std::map<std::string, io::Steady> renewals;            // when they were sent, by renewTime
     std::optional<io::Steady> renewed;                     // when the last one that took effect was sent
+    std::map<std::string, io::Steady> further_renewals;    // the same of the lock of NodeMaintenance objects
+    std::optional<io::Steady> further_renewed;
     std::optional<io::Steady> last_observed;  // when its last transition on a value of Prometheus took effect
   };
   // A node that careen has let into maintenance.
@@ -97,6 +109,9 @@ class Invariants {
     bool allows = false;
   };
 
+  Report reporting() {
+    return [this](std::string rule, std::string what) { violate(std::move(rule), std::move(what)); };
+  }
   Process* process_of(std::string_view client);
   const Settings& settings_at(const Process& process, io::Steady when) const;
   io::Steady decided_at(const Process& process, io::Wall decided) const;
@@ -105,6 +120,8 @@ class Invariants {
   void note_facts();
   bool has_affinity_pod(std::string_view node) const;
   void check_leadership(const sim::Sending& sending, Process& process);
+  void check_drain_sent(const sim::Sending& sending, Process& process);
+  void further_lock_changed(const sim::Change& change, Process* process);
   void check_recorded(const sim::Sending& sending, Process& process);
   void check_admission_sent(const sim::Sending& sending, Process& process, const NodeFacts& node,
                             const std::string& name, const std::string& profile, io::Wall decided);
@@ -143,6 +160,10 @@ class Invariants {
   FactLog facts_;
   StaggerWatch stagger_;
   MessageWatch messages_;
+  HoldWatch holds_;
+  DrainWatch drains_;
+  MaintenanceWatch maintenances_;
+  std::string further_holder_;  // of the lock of NodeMaintenance objects
   std::vector<Answer> answers_;
   std::vector<Violation> violations_;
   int transitions_ = 0;

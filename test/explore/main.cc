@@ -19,7 +19,10 @@ struct Arguments {
   std::vector<std::string> nodes;
   bool timeline = false;
   bool systematic = false;
+  bool drains = false;
   bool shrink = true;
+
+  Family family() const { return drains ? Family::drains : Family::profiles; }
   std::string mistake;
   std::string program;
 };
@@ -68,7 +71,8 @@ std::string replay(const Arguments& arguments, const Case& one) {
   std::vector<std::string> nodes;
   for (const Perturbation& what : one.perturbations) only.push_back(what.index);
   for (const NodePlan& node : one.campaign.nodes) nodes.push_back(node.name);
-  return fmt::format("{}{} --seed {} --only {} --nodes {} --timeline", arguments.program,
+  return fmt::format("{}{}{} --seed {} --only {} --nodes {} --timeline", arguments.program,
+                     arguments.drains ? " --drains" : "",
                      arguments.mistake.empty() ? "" : " --mistake " + arguments.mistake, one.seed,
                      only.empty() ? "0" : fmt::format("{}", fmt::join(only, ",")), fmt::join(nodes, ","));
 }
@@ -90,7 +94,7 @@ void report(const Arguments& arguments, const Case& one, const Outcome& outcome)
 }
 
 int explore_one(const Arguments& arguments, const RunOptions& options) {
-  Cases cases;
+  Cases cases(arguments.family());
   auto [one, undisturbed] = cases.make(*arguments.seed, arguments.nodes);
   if (!arguments.only.empty()) {
     std::erase_if(one.perturbations, [&](const Perturbation& what) {
@@ -107,8 +111,8 @@ int explore_one(const Arguments& arguments, const RunOptions& options) {
   return outcome.failed();
 }
 
-int explore_systematically(Tally& tally, const RunOptions& options) {
-  const SystematicCases all = systematic_cases();
+int explore_systematically(const Arguments& arguments, Tally& tally, const RunOptions& options) {
+  const SystematicCases all = systematic_cases(arguments.family());
   for (const Outcome& outcome : all.failed) {
     fmt::print("an undisturbed small campaign fails:\n");
     print(outcome);
@@ -137,7 +141,7 @@ int explore_seeds(const Arguments& arguments, Tally& tally, const RunOptions& op
     first = std::stoull(arguments.seeds.substr(0, dots));
     last = std::stoull(arguments.seeds.substr(dots + 2));
   }
-  Cases cases;
+  Cases cases(arguments.family());
   for (uint64_t seed = first; seed <= last; ++seed) {
     auto [one, undisturbed] = cases.make(seed);
     if (undisturbed.failed()) one.perturbations.clear();
@@ -161,6 +165,8 @@ int run(int argc, char** argv) {
   app.add_option("--nodes", arguments.nodes, "with --seed: only these nodes")->delimiter(',');
   app.add_flag("--timeline", arguments.timeline, "with --seed: print all that happens");
   app.add_flag("--systematic", arguments.systematic, "a crash before and after each write of small campaigns");
+  app.add_flag("--drains", arguments.drains,
+               "campaigns in which nodes are drained, instead of those of profiles alone");
   app.add_flag("!--no-shrink", arguments.shrink, "do not make a failing case smaller");
   if (!mistakes().empty()) {
     app.add_option("--mistake", arguments.mistake, "which mistake careen shall make")->check(CLI::IsMember(mistakes()));
@@ -177,7 +183,7 @@ int run(int argc, char** argv) {
   Tally tally;
   int failed = 0;
   options.timeline = false;
-  if (arguments.systematic) failed = explore_systematically(tally, options);
+  if (arguments.systematic) failed = explore_systematically(arguments, tally, options);
   if (!failed && !arguments.seeds.empty()) failed = explore_seeds(arguments, tally, options);
   if (!failed) fmt::print("\n{}\n", tally.coverage().table());
   tally.tell();

@@ -2,7 +2,8 @@
 """Mistakes that the explorer must find.
 
     mistakes.py generate SOURCE_DIR OUTPUT_DIR     copies of the sources concerned, with the mistakes in them
-    mistakes.py check EXPLORE_MISTAKEN SEEDS       makes each of them in turn; prints which seeds find them
+    mistakes.py check EXPLORE_MISTAKEN SEEDS       makes each of them in turn; prints which seeds find them, those of
+                                                   drains in campaigns of drains
 
 careen itself carries nothing of this. A mistake names a file under src/, a piece of its text that occurs exactly once,
 and what stands there instead; MISTAKE in that text is true when the program was told to make this one. How a piece is
@@ -145,6 +146,37 @@ MISTAKES = [
     ]),
 ]
 
+# Looked for in campaigns in which nodes are drained.
+DRAIN_MISTAKES = [
+    ("evict-by-name", "an eviction does not say which pod of that name it means", [
+        ("drain/engine_send.cc", "  what.preconditions.uid = target.uid;\n",
+         "  if (!MISTAKE) what.preconditions.uid = target.uid;\n"),
+    ]),
+    ("before-forgotten", "a release takes away what was there before", [
+        ("drain/holds.cc", "if (!holds_.before.cordon && node_.unschedulable)",
+         "if ((MISTAKE || !holds_.before.cordon) && node_.unschedulable)"),
+        ("drain/holds.cc", "if (!contains(holds_.before.taints, taint)) {",
+         "if (MISTAKE || !contains(holds_.before.taints, taint)) {"),
+    ]),
+    ("no-fresh-list", "a node counts as drained without a fresh list of its pods", [
+        ("drain/engine.cc", "pods_are_known && drain.listing == Drain::Listing::done && drain.pending == 0;",
+         "pods_are_known && (MISTAKE || drain.listing == Drain::Listing::done) && drain.pending == 0;"),
+    ]),
+    ("finalizer-first", "a NodeMaintenance goes before its node is released", [
+        ("nodemaintenance/decide.cc", "    if (!let_go()) return;\n    attempt(Discharge{}, \"it ends\");",
+         "    if (!MISTAKE && !let_go()) return;\n    attempt(Discharge{}, \"it ends\");"),
+    ]),
+    ("withdrawn-held", "the cordon of a transition that was withdrawn stays", [
+        (DECIDE, "if (!is_begun(hold) || kept_.contains(hold.first)) continue;",
+         "if (MISTAKE || !is_begun(hold) || kept_.contains(hold.first)) continue;"),
+    ]),
+    ("unseen-uncounted", "evictions that the status of a budget does not show yet are not counted", [
+        ("drain/lane.cc", "if (budget_->allowed <= unseen(now)) return State::unseen;",
+         "if (!MISTAKE && budget_->allowed <= unseen(now)) return State::unseen;"),
+    ]),
+]
+ALL = MISTAKES + DRAIN_MISTAKES
+
 # Compiled with the mistaken headers, because they use them.
 WITH_HEADERS = ["app/replica.cc", CONTROLLER, BEGUN, MESSAGES]
 
@@ -168,7 +200,7 @@ def pattern_of(text):
 
 def mistaken(source, file, number_of):
     text = (source / file).read_text()
-    for name, _, changes in MISTAKES:
+    for name, _, changes in ALL:
         for where, old, new in changes:
             if where != file:
                 continue
@@ -187,13 +219,13 @@ def write(path, text):
 
 
 def generate(source, output):
-    number_of = {name: number for number, (name, _, _) in enumerate(MISTAKES, 1)}
+    number_of = {name: number for number, (name, _, _) in enumerate(ALL, 1)}
     write(output / "making.h", DECLARATION)
-    files = sorted({file for _, _, changes in MISTAKES for file, _, _ in changes} | set(WITH_HEADERS))
+    files = sorted({file for _, _, changes in ALL for file, _, _ in changes} | set(WITH_HEADERS))
     for file in files:
         text = mistaken(source, file, number_of)
         write(output / file, "#include \"making.h\"\n" + text)
-    names = ", ".join(f"\"{name}\"" for name, _, _ in MISTAKES)
+    names = ", ".join(f"\"{name}\"" for name, _, _ in ALL)
     write(output / "mistake.cc",
           "#include \"mistake.h\"\n\n#include <algorithm>\n\n#include \"making.h\"\n\n"
           "namespace careen::explore {\n\nint mistake = 0;\n\n"
@@ -205,9 +237,14 @@ def generate(source, output):
           "}  // namespace careen::explore\n")
 
 
+def family_of(name):
+    return ["--drains"] if name in {drain for drain, _, _ in DRAIN_MISTAKES} else []
+
+
 def find(program, name, seeds):
     """The first seed that finds it, and the rule it broke."""
-    run = subprocess.run([program, "--mistake", name, "--seeds", seeds, "--no-shrink"], capture_output=True, text=True)
+    run = subprocess.run([program, *family_of(name), "--mistake", name, "--seeds", seeds, "--no-shrink"],
+                         capture_output=True, text=True)
     failed = re.search(r"^seed (\d+) fails:\n *[0-9.]+ +\[([a-z]+)\] (.*)", run.stdout, re.MULTILINE)
     if run.returncode == 1 and failed:
         return int(failed.group(1)), failed.group(2), failed.group(3)
@@ -219,16 +256,18 @@ def find(program, name, seeds):
 
 
 def check(program, seeds):
-    names = [name for name, _, _ in MISTAKES]
+    names = [name for name, _, _ in ALL]
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         results = dict(zip(names, pool.map(lambda name: find(program, name, seeds), names)))
     print(f"{'mistake':<20} {'seeds':>6}  {'rule':<10} found by")
     for name in names:
         found = results[name]
         print(f"{name:<20} " + (f"{found[0]:>6}  {found[1]:<10} {found[2][:110]}" if found else "   not found"))
-    for found in filter(None, results.values()):
-        if subprocess.run([program, "--seed", str(found[0])], capture_output=True).returncode != 0:
-            sys.exit(f"seed {found[0]} fails also without a mistake")
+    for name, found in results.items():
+        if not found:
+            continue
+        if subprocess.run([program, *family_of(name), "--seed", str(found[0])], capture_output=True).returncode != 0:
+            sys.exit(f"seed {found[0]} fails also without the mistake {name}")
     missed = [name for name in names if not results[name]]
     if missed:
         sys.exit(f"the explorer does not find {', '.join(missed)} within seeds {seeds}")
@@ -240,7 +279,7 @@ def main():
     elif len(sys.argv) == 4 and sys.argv[1] == "check":
         check(sys.argv[2], sys.argv[3])
     elif len(sys.argv) == 2 and sys.argv[1] == "files":
-        files = {file for _, _, changes in MISTAKES for file, _, _ in changes} | set(WITH_HEADERS)
+        files = {file for _, _, changes in ALL for file, _, _ in changes} | set(WITH_HEADERS)
         print(";".join(sorted(files)))
     else:
         sys.exit(__doc__)

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "hold_watch.h"
 #include "profiles/names.h"
 #include "profiles/occupancy.h"
 #include "settings.h"
@@ -66,16 +67,19 @@ std::optional<profiles::State> NodeFacts::state(std::string_view name) const {
 std::string end_state(const NodeFacts& node) {
   std::string out;
   for (const auto& [key, value] : node.labels) {
-    if (!foreign(key) && key != kZone) out += fmt::format("{}={} ", key, value);
+    if (foreign(key) || key == kZone || HoldWatch::concerns_label(key)) continue;
+    out += fmt::format("{}={} ", key, value);
   }
   out += "| ";
   for (const auto& [key, value] : node.annotations) {
     if (foreign(key) || key == profiles::kTouchAnnotation || key == profiles::kDataAnnotation) continue;
+    if (HoldWatch::concerns_annotation(key)) continue;
     out += fmt::format("{}={} ", key, value);
   }
   out += "| " + states(node) + "|";
   node.document.at("/spec/taints").for_each_element([&](JsonView taint) {
-    if (!foreign(taint["key"].text().value_or(""))) out += " taint " + taint.dump();
+    const std::string_view key = taint["key"].text().value_or(""), effect = taint["effect"].text().value_or("");
+    if (!foreign(key) && !HoldWatch::concerns_taint(key, effect)) out += " taint " + taint.dump();
   });
   node.document.at("/metadata/finalizers").for_each_element([&](JsonView finalizer) {
     if (!foreign(finalizer.text().value_or(""))) out += " finalizer " + finalizer.dump();

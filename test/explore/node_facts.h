@@ -30,7 +30,8 @@ struct NodeFacts {
   const profiles::ProfileData* profile(std::string_view name) const;
 };
 
-// What has to be the same at the end however the way there was: without times, and without what others have added.
+// What has to be the same at the end however the way there was: without times, without what others have added, and
+// without what HoldWatch looks after.
 std::string end_state(const NodeFacts& node);
 
 }  // namespace careen::explore

@@ -68,7 +68,15 @@ constexpr std::array<std::string_view, kActions> kNames{"lose it",
                                                         "outside loses answers",
                                                         "outside is slow",
                                                         "raise the load",
-                                                        "usurp the lock"};
+                                                        "usurp the lock",
+                                                        "uncordon the node",
+                                                        "relabel the node",
+                                                        "edit a maintenance",
+                                                        "renew a maintenance",
+                                                        "replace a pod",
+                                                        "place a pod",
+                                                        "close a budget",
+                                                        "delete a node's lease"};
 
 bool concerns_a_lease(Action action) { return action >= Action::delete_lease && action <= Action::end_lease; }
 bool concerns_a_write(Action action) { return action <= Action::slow_answer; }
@@ -109,7 +117,71 @@ Action draw_action(Draw& draw) {
                     Action::delay_streams, Action::lower_limit, Action::cut, Action::isolate, Action::usurp,
                     Action::usurp});
   }
-  return static_cast<Action>(draw.between(0, kActions - 1));
+  return static_cast<Action>(draw.between(0, static_cast<int>(Action::usurp)));
+}
+
+// Those that make sense where nodes have kubelets and pods.
+Action draw_drain_action(Draw& draw) {
+  if (draw.one_in(4)) {
+    return draw.of({Action::uncordon, Action::relabel, Action::edit_maintenance, Action::renew_maintenance,
+                    Action::replace_pod, Action::replace_pod, Action::place_pod, Action::close_budget,
+                    Action::delete_node_lease});
+  }
+  if (draw.one_in(2)) {
+    return draw.of({Action::crash, Action::crash, Action::crash, Action::suspend, Action::suspend, Action::hold,
+                    Action::hold, Action::delay_streams, Action::freeze_streams, Action::stale_reads, Action::cut,
+                    Action::isolate, Action::usurp});
+  }
+  return draw.of({Action::lose,
+                  Action::refuse,
+                  Action::mask,
+                  Action::unanswered,
+                  Action::slow,
+                  Action::slow_answer,
+                  Action::stop,
+                  Action::edit_foreign_label,
+                  Action::edit_foreign_annotation,
+                  Action::add_taint,
+                  Action::add_finalizer,
+                  Action::call_off,
+                  Action::ask_again,
+                  Action::delete_node,
+                  Action::delete_node,
+                  Action::lower_limit,
+                  Action::raise_limit,
+                  Action::close_limit,
+                  Action::break_config,
+                  Action::end_streams,
+                  Action::break_streams,
+                  Action::outage,
+                  Action::outage,
+                  Action::event_trouble,
+                  Action::compact,
+                  Action::delete_ledger,
+                  Action::take_lock,
+                  Action::empty_lock,
+                  Action::delete_lock});
+}
+
+Trigger draw_drain_trigger(Draw& draw, Action action, io::Duration horizon) {
+  Trigger trigger;
+  if (action == Action::replace_pod) return {Trigger::Kind::before_write, {}, Target::pods, draw.between(1, 20)};
+  const bool write = concerns_a_write(action) || action == Action::usurp;
+  if (!write && draw.one_in(3)) {
+    trigger.at = draw.between(io::Duration{0}, horizon);
+    return trigger;
+  }
+  trigger.kind = write || draw.one_in(2) ? Trigger::Kind::before_write : Trigger::Kind::after_write;
+  trigger.target =
+      draw.of({Target::nodes, Target::nodes, Target::maintenances, Target::maintenances, Target::maintenances,
+               Target::pods, Target::pods, Target::pods, Target::node_leases, Target::ledger, Target::lock});
+  const int most = trigger.target == Target::maintenances  ? 25
+                   : trigger.target == Target::pods        ? 20
+                   : trigger.target == Target::node_leases ? 5
+                   : trigger.target == Target::ledger      ? 6
+                                                           : 20;
+  trigger.count = draw.between(1, most);
+  return trigger;
 }
 
 }  // namespace
@@ -117,7 +189,8 @@ Action draw_action(Draw& draw) {
 std::string_view name_of(Action action) { return kNames[static_cast<size_t>(action)]; }
 
 std::string_view name_of(Target target) {
-  constexpr std::array<std::string_view, 6> names{"nodes", "ledger", "leases", "lock", "events", "anything"};
+  constexpr std::array<std::string_view, 9> names{"nodes",        "ledger", "leases",      "lock",    "events",
+                                                  "maintenances", "pods",   "node leases", "anything"};
   return names[static_cast<size_t>(target)];
 }
 
@@ -150,8 +223,9 @@ std::vector<Perturbation> draw_perturbations(uint64_t seed, const Campaign& camp
   for (int i = draw.between(1, 8); i > 0; --i) {
     Perturbation one;
     one.index = static_cast<int>(list.size()) + 1;
-    one.action = draw_action(draw);
-    one.trigger = draw_trigger(draw, one.action, nodes, horizon);
+    one.action = campaign.drains ? draw_drain_action(draw) : draw_action(draw);
+    one.trigger = campaign.drains ? draw_drain_trigger(draw, one.action, horizon)
+                                  : draw_trigger(draw, one.action, nodes, horizon);
     one.span = draw.one_in(3) ? draw.between(seconds{1}, seconds{9}) : draw.between(seconds{10}, minutes{1});
     one.delay = draw.one_in(3) ? draw.between(seconds{1}, seconds{9}) : draw.between(seconds{10}, minutes{1});
     one.code = draw.of({429, 500, 503, 504, 503});

@@ -13,7 +13,7 @@
 namespace careen::explore {
 
 // What careen writes.
-enum class Target { nodes, ledger, leases, lock, events, any };
+enum class Target { nodes, ledger, leases, lock, events, maintenances, pods, node_leases, any };
 
 struct Trigger {
   enum class Kind { at, before_write, after_write };
@@ -87,8 +87,17 @@ enum class Action {
   outside_is_slow,
   raise_load,
   usurp,  // it seems to be given back, but its holder does not see that, and what it sends is slow
+  // To nodes that are drained, and what is on them.
+  uncordon,           // by somebody else
+  relabel,            // the label that NodeMaintenance objects put there, by somebody else
+  edit_maintenance,   // labels, annotations and finalizers of others on a NodeMaintenance
+  renew_maintenance,  // it is deleted, and made again once it is gone
+  replace_pod,        // the pod that is to be evicted is gone, and another has its name when the eviction arrives
+  place_pod,          // a pod comes past the scheduler
+  close_budget,       // a budget allows nothing for `span`
+  delete_node_lease,
 };
-inline constexpr int kActions = static_cast<int>(Action::usurp) + 1;
+inline constexpr int kActions = static_cast<int>(Action::delete_node_lease) + 1;
 
 // Of a write whose sender crashes or stands still.
 enum class Fate { lost, passes, late };

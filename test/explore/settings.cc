@@ -189,9 +189,9 @@ std::string profile_of(const Plan& plan, bool muted) {
       "  in-maintenance:\n{6}{7}"
       "    transitions: [{{check: {0}_stay{8}, next: operational, trigger: {9}}}]\n",
       p, notify_chain(plan, State::operational, muted), request_check(plan),
-      notify_chain(plan, State::maintenance_required, muted), admission_check(plan),
-      admission_trigger(plan), enter_chain(plan), notify_chain(plan, State::in_maintenance, muted),
-      plan.healthy ? " && " + p + "_healthy" : "", leaving_trigger(plan));
+      notify_chain(plan, State::maintenance_required, muted), admission_check(plan), admission_trigger(plan),
+      enter_chain(plan), notify_chain(plan, State::in_maintenance, muted), plan.healthy ? " && " + p + "_healthy" : "",
+      leaving_trigger(plan));
 }
 
 }  // namespace

@@ -23,6 +23,10 @@ Target target_of(const sim::Sending& sending) {
   const std::string& path = sending.request.path;
   if (path.find("/events") != std::string::npos) return Target::events;
   if (sending.client.ends_with("/lease")) return Target::lock;
+  if (path.starts_with(kMaintenances)) return Target::maintenances;
+  if (path.find("/pods/") != std::string::npos) return Target::pods;
+  if (path.find("/medik8s-leases/") != std::string::npos || path.starts_with("/api/v1/namespaces"))
+    return Target::node_leases;
   if (path.find("/leases") == std::string::npos) return Target::nodes;
   // A new one is named in the body only.
   const bool ledger =
@@ -69,6 +73,7 @@ Stage::Stage(const Case& one, bool timeline)
     last_write_ = now();
     invariants.message(message);
   };
+  if (one.campaign.drains) set_up_drains();
   for (const NodePlan& node : one.campaign.nodes) {
     wanted_[node.name] = node.labels;
     make(node.name);
@@ -113,6 +118,7 @@ void Stage::start(Replica& replica) {
   options.seed = case_.seed * 1000 + static_cast<uint64_t>(replica.starts * 10) + (replica.name[7] - '0');
   options.skew = replica.skew;
   options.cache_pods = case_.campaign.cache_pods;
+  options.maintenances = case_.campaign.drains;
   if (timeline_) options.log = io::Log(std::make_shared<TimelineLog>(*this, name), "");
   replica.process = std::make_unique<app::ModelProcess>(time, *cluster, "", options);
   write_config(replica);
@@ -222,6 +228,9 @@ void Stage::observe(const sim::Change& change) {
     std::string what;
     if (change.collection == "/api/v1/nodes" && change.type != sim::Change::Type::deleted) {
       what = end_state(NodeFacts::read(*change.object));
+      if (case_.campaign.drains) what = *change.object;
+    } else if (change.collection == kMaintenances || change.collection == "/api/v1/pods") {
+      what = *change.object;
     } else if (change.name == "careen-ledger") {
       what = *change.object;
     }
@@ -252,12 +261,13 @@ sim::Treatment Stage::treat(const sim::Sending& sending) {
   if (!sending.writes()) return treatment;
 
   invariants.sent(sending);
-  if (target == Target::nodes || target == Target::ledger || target == Target::leases) last_write_ = now();
+  // Leases of nodes are renewed for as long as there is a maintenance.
+  if (target != Target::lock && target != Target::events && target != Target::node_leases) last_write_ = now();
   ++writes[target];
   const int count = ++sent_[target], all = ++sent_[Target::any];
   if (timeline_)
     note(fmt::format("{} sends {} {} {}", sending.client, sending.request.method, sending.request.path,
-                     target == Target::nodes || target == Target::leases ? sending.request.body : ""));
+                     target != Target::lock && target != Target::events ? sending.request.body : ""));
   for (size_t i = 0; armed_ && i < struck_.size(); ++i) {
     const Perturbation& what = case_.perturbations[i];
     const bool due = what.trigger.target == Target::any ? what.trigger.count == all
@@ -269,8 +279,9 @@ sim::Treatment Stage::treat(const sim::Sending& sending) {
   return treatment;
 }
 
-void Stage::served(const sim::Sending& sending, const kube::Response&) {
+void Stage::served(const sim::Sending& sending, const kube::Response& response) {
   Replica* replica = sender(sending.client);
+  if (replica) invariants.served(sending, response);
   if (!replica || !sending.writes()) return;
   const Target target = target_of(sending);
   const int count = ++served_[target], all = ++served_[Target::any];
@@ -305,6 +316,16 @@ void Stage::edit(const Edit& what) {
     case Edit::Kind::load:
       cluster->outside.values[kQuery] = static_cast<double>(*what.value.view().integer());
       return;
+    case Edit::Kind::maintain:
+      return maintain(what.key, what.node);
+    case Edit::Kind::release:
+      return release(what.key);
+    case Edit::Kind::cordon:
+    case Edit::Kind::uncordon:
+      return set_cordon(what.node, what.kind == Edit::Kind::cordon);
+    case Edit::Kind::budget:
+      allowed_[what.key] = static_cast<int>(*what.value.view().integer());
+      return set_budget(what.key, allowed_.at(what.key));
   }
 }
 
@@ -316,6 +337,7 @@ void Stage::set(const std::string& node, std::string_view map, std::string_view 
 
 void Stage::make(const std::string& node) {
   if (cluster->api.text(node_path(node))) return;
+  if (case_.campaign.drains) return make_machine(node);
   Json object = Json::object({{"kind", "Node"}, {"apiVersion", "v1"}});
   for (const auto& [key, value] : wanted_[node]) object.set({"metadata", "labels", key}, value);
   object.set({"metadata", "annotations", "people.example/remark"}, "mine");
@@ -332,6 +354,7 @@ std::map<std::string, std::string> Stage::end_states() const {
     const sim::Text text = cluster->api.text(node_path(node.name));
     if (text) states[node.name] = end_state(NodeFacts::read(*text));
   }
+  states.merge(MaintenanceWatch::ends(cluster->api));
   return states;
 }
 

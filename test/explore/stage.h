@@ -104,14 +104,32 @@ class Stage {
   void make(const std::string& node);
   void append(const std::string& node, const char* parent, const char* list, kube::Json element);
 
+  // Drains (stage_drains.cc).
+  void ask(std::string method, std::string path, const kube::Json& body);
+  void set_up_drains();
+  void make_workload(const Workload& workload);
+  void make_bare_pod(const std::string& name, const std::string& node, kube::Json pod);
+  void make_machine(const std::string& node);
+  void maintain(const std::string& name, const std::string& node);
+  void release(const std::string& name);
+  void set_cordon(const std::string& node, bool cordoned);
+  void set_budget(const std::string& name, int max_unavailable);
+  void strike_drain(const Perturbation& what, const Hit& hit);
+  void strike_drained(const Perturbation& what, const std::string& node, const std::string& maintenance);
+  void edit_maintenance(const Perturbation& what, const std::string& name);
+  void renew_maintenance(const std::string& name);
+  void make_again(const std::string& name, const std::string& node);
+
   const Case& case_;
   bool timeline_;
   Draw draw_;
   std::vector<std::unique_ptr<Replica>> replicas_;
   std::multimap<io::Steady, std::function<void()>> agenda_;
-  std::deque<std::function<void()>> soon_;  // what cannot be done from within a process
-  std::map<std::string, Labels> wanted_;    // by people, on their nodes
-  Settings settings_;                       // as people want it
+  std::deque<std::function<void()>> soon_;         // what cannot be done from within a process
+  std::map<std::string, Labels> wanted_;           // by people, on their nodes
+  Settings settings_;                              // as people want it
+  std::map<std::string, std::string> maintained_;  // NodeMaintenance objects that people want, and their nodes
+  std::map<std::string, int> allowed_;             // by their budgets, of workloads
   int closed_ = 0, broken_ = 0, muted_ = 0;
   bool armed_ = true;
   std::map<Target, int> sent_, served_;

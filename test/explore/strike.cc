@@ -41,6 +41,7 @@ void Stage::strike(const Perturbation& what, Hit hit) {
     return;
   }
   if (what.action == Action::usurp) return usurp(what, hit);
+  if (what.action > Action::usurp) return strike_drain(what, hit);
   const auto rest = [this, &what] { what.action <= Action::break_config ? strike_config(what) : strike_server(what); };
   if (hit.treatment || !hit.sending) return rest();
   soon_.push_back(rest);
@@ -146,7 +147,8 @@ void Stage::strike_node(const Perturbation& what, const std::string& node) {
       return set(node, "annotations", "foreign.example/annotation", number);
     case Action::add_taint:
       return append(node, "spec", "taints",
-                    Json::object({{"key", "foreign.example/" + number}, {"effect", "NoExecute"}}));
+                    Json::object({{"key", "foreign.example/" + number},
+                                  {"effect", case_.campaign.drains ? "PreferNoSchedule" : "NoExecute"}}));
     case Action::add_finalizer:
       return append(node, "metadata", "finalizers", "foreign.example/" + number);
     case Action::edit_state_label: {
@@ -269,8 +271,9 @@ void Stage::reload(uint64_t choice) {
 }
 
 void Stage::strike_server(const Perturbation& what) {
-  constexpr const char* kCollections[] = {"/api/v1/nodes", "/apis/coordination.k8s.io/v1/leases"};
-  const std::string collection = kCollections[what.choice % 2];
+  constexpr const char* kCollections[] = {"/api/v1/nodes", "/apis/coordination.k8s.io/v1/leases", "/api/v1/pods",
+                                          "/apis/policy/v1/poddisruptionbudgets", kMaintenances};
+  const std::string collection = kCollections[what.choice % (case_.campaign.drains ? 5 : 2)];
   sim::Network& network = cluster->network;
   switch (what.action) {
     case Action::delay_streams:

@@ -59,14 +59,32 @@ TEST(Language, AMisspeltExpectationIsTold) {
 }
 
 TEST(Language, UnknownKeysAreErrorsEverywhere) {
-  for (const char* lines :
-       {"stesp: []\n", "careen: {replica: 2}\n", "pods: {a: {nodes: node-1, image: x}}\n",
-        "steps:\n- create: {node-4: {labls: {}}}\n", "steps:\n- disturb: {refuse: 503, fro: 1m}\n",
-        "steps:\n- freeze-watches: {for: 1m, oof: nodes}\n", "finally: {node-1: {lables: {}}}\n",
-        "finally: {log: {txt: x}}\n", "finally: {writes: {node: 1}}\n", "finally: {message: {txt: x}}\n",
-        "finally: {lease: {a/b: {holdr: x}}}\n", "finally: {message: {way: pigeon}}\n", "steps:\n- slack: refuse\n",
-        "steps:\n- create-pods: {a: {nodes: node-1, ownr: A/b}}\n", "careen: {dryrun: true}\n",
-        "steps:\n- at: 1h\n  repeat: {times: 2, evry: 1h}\n  steps: []\n"}) {
+  for (const char* lines : {"stesp: []\n",
+                            "careen: {replica: 2}\n",
+                            "pods: {a: {nodes: node-1, image: x}}\n",
+                            "steps:\n- create: {node-4: {labls: {}}}\n",
+                            "steps:\n- disturb: {refuse: 503, fro: 1m}\n",
+                            "steps:\n- freeze-watches: {for: 1m, oof: nodes}\n",
+                            "finally: {node-1: {lables: {}}}\n",
+                            "finally: {log: {txt: x}}\n",
+                            "finally: {writes: {node: 1}}\n",
+                            "finally: {message: {txt: x}}\n",
+                            "finally: {lease: {a/b: {holdr: x}}}\n",
+                            "finally: {message: {way: pigeon}}\n",
+                            "steps:\n- slack: refuse\n",
+                            "steps:\n- create-pods: {a: {nodes: node-1, ownr: A/b}}\n",
+                            "careen: {dryrun: true}\n",
+                            "careen: {controllers: [drain]}\n",
+                            "workloads: {shop/web: {replica: 2}}\n",
+                            "workloads: {shop/web: {kind: Pod}}\n",
+                            "budgets: {shop/web: {min-available: 1, label: {}}}\n",
+                            "steps:\n- maintain: {a: {node: node-1, why: x}}\n",
+                            "finally: {maintenance: {a: {fase: x}}}\n",
+                            "finally: {maintenance: {a: Runing}}\n",
+                            "finally: {pods: {a/b: {nod: x}}}\n",
+                            "finally: {evictions: {ech: 1}}\n",
+                            "finally: {budgets: broken}\n",
+                            "steps:\n- at: 1h\n  repeat: {times: 2, evry: 1h}\n  steps: []\n"}) {
     EXPECT_THAT(errors_of(lines), HasSubstr("unknown ")) << lines;
   }
 }
@@ -113,6 +131,24 @@ TEST(Language, WhatIsSaidOfTheOutsideMustMakeSense) {
   EXPECT_THAT(errors_of("finally: {queries: {up: often}}\n"), HasSubstr("file.yaml:4:"));
   EXPECT_THAT(errors_of("finally: {info: {node-7: x}}\n"), HasSubstr("unknown node \"node-7\""));
   EXPECT_THAT(errors_of("careen: {dry-run: perhaps}\n"), HasSubstr("file.yaml:4:"));
+}
+
+TEST(Language, WhatIsSaidOfDrainsMustMakeSense) {
+  EXPECT_THAT(errors_of("workloads: {web: {}}\n"), HasSubstr("a workload is named NAMESPACE/NAME"));
+  EXPECT_THAT(errors_of("budgets: {shop/web: {}}\n"), HasSubstr("one of `min-available` and `max-unavailable`"));
+  EXPECT_THAT(errors_of("steps:\n- maintain: {disk: node-7}\n"), HasSubstr("unknown node \"node-7\""));
+  EXPECT_THAT(errors_of("steps:\n- maintain: {disk: {reason: x}}\n"), HasSubstr("a maintenance needs its `node`"));
+  EXPECT_THAT(errors_of("pods: {a: {nodes: node-1, ends-in: soon}}\n"), HasSubstr("ends-in must be a duration"));
+  EXPECT_THAT(errors_of("finally: {pods: {web-1: gone}}\n"), HasSubstr("pods are named NAMESPACE/NAME"));
+}
+
+TEST(Language, OnlyProfilesNeedAConfiguration) {
+  const auto errors = [](const std::string& controllers) {
+    const auto scenario = read_scenario("about: x\ncareen: {controllers: [" + controllers + "]}\n", "file.yaml");
+    return scenario ? "" : scenario.error();
+  };
+  EXPECT_EQ(errors("nodemaintenance"), "");
+  EXPECT_THAT(errors("profiles, nodemaintenance"), HasSubstr("`config` is missing"));
 }
 
 TEST(Language, AnObjectByItsPathIsNoNode) {

@@ -147,6 +147,7 @@ class ScenarioReader {
     const Value* workloads = fields.find("workloads");
     const Value* budgets = fields.find("budgets");
     const Value* others = fields.find("objects");
+    if (scenario_.careen.maintenances) scenario_.objects.push_back(maintenance_definition());
     std::vector<std::string> parts;
     const auto take = [&](const Value* value, auto read, std::string_view what) {
       if (!value) return;
@@ -160,6 +161,22 @@ class ScenarioReader {
     take(budgets, read_budgets, "budgets");
     take(others, read_paths, "other objects");
     scenario_.summary = fmt::format("{}", fmt::join(parts, ", "));
+  }
+
+  // The definition that is deployed with careen.
+  PlannedObject maintenance_definition() {
+    Reading here = reading_;
+    here.directory.clear();
+    const Value name{.kind = Value::Kind::string,
+                     .where = root_.where,
+                     .text = CAREEN_SOURCE_DIR "/deploy/crds/nodemaintenance.yaml",
+                     .integer = {},
+                     .items = {},
+                     .entries = {}};
+    const auto document = profiles::Document::parse(here.file(name).value_or(""));
+    if (!document) faults_.add(root_.where, fmt::format("{}: {}", name.text, document.error().message));
+    return {"/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
+            document ? to_json(document->root()) : kube::Json(), true};
   }
 
   // A point in time: since the start of the run, or a time of day if the start is one.

@@ -147,11 +147,15 @@ def _start(arguments):
 def _compact(arguments):
     with cluster.name_lock(arguments.name):
         found = Cluster.get(arguments.name)
-        revision = found.compact()
+        if arguments.etcd_only:
+            revision = found.compact()
+        else:
+            # While it is down nobody sees a later revision than the one that is compacted.
+            found.stop(["apiserver"], False)
+            revision = found.compact()
+            found.start(["apiserver"], arguments.timeout)
         say(f"etcd compacted at revision {revision}")
         if not arguments.etcd_only:
-            found.stop(["apiserver"], False)
-            found.start(["apiserver"], arguments.timeout)
             say(f"watches and lists from before revision {revision} now get 410")
 
 
