@@ -82,11 +82,12 @@ std::vector<std::string> advice(const std::vector<DrainedNode>& nodes) {
   std::vector<std::string> cordoned;
   bool again = false, refused = false;
   for (const DrainedNode& node : nodes) {
+    if (node.cordoned) cordoned.push_back(node.node);
     if (node.end == DrainEnd::drained) continue;
     refused = refused || node.end == DrainEnd::refused;
     again = again || node.end != DrainEnd::refused;
-    if (node.cordoned) cordoned.push_back(node.node);
   }
+  if (!refused && !again) return {};
   std::vector<std::string> lines;
   // The flags that allow it are in kubectl's words of the refusal.
   if (refused) lines.push_back("To drain what was refused, add the flags that are named above.");

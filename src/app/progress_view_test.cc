@@ -192,7 +192,7 @@ TEST(DrainReport, AdvisesOnlyAboutWhatIsNotDone) {
   EXPECT_THAT(advice({ended("a", DrainEnd::drained, {})}), IsEmpty());
   EXPECT_THAT(advice({ended("a", DrainEnd::drained, {}), ended("b", DrainEnd::interrupted, {}),
                       ended("c", DrainEnd::not_cordoned, {}, false)}),
-              ElementsAre("To go on, run the same command again.", "To undo: careen uncordon b"));
+              ElementsAre("To go on, run the same command again.", "To undo: careen uncordon a b"));
   EXPECT_THAT(
       advice({ended("a", DrainEnd::refused, {})}),
       ElementsAre("To drain what was refused, add the flags that are named above.", "To undo: careen uncordon a"));

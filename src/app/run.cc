@@ -85,7 +85,7 @@ class Process {
         info_(loop, replica_.reader(), *leader_http_, info_source(replica_), replica_options_.ns),
         probes_(replica_.problems(), awaited(options)),
         webhook_({loop, files, replica_, random_, replica_options_.ns, temporary_folder(), log.named("webhook")},
-                 options.webhook),
+                 options),
         token_auth_(replica_.reader(), {}, log.named("metrics")),
         metrics_security_(security(options, loop, files, log)),
         scraped_(loop),

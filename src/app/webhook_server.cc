@@ -4,10 +4,11 @@
 
 namespace careen::app {
 
-WebhookServer::WebhookServer(WebhookServerParts parts, const WebhookOptions& options)
+WebhookServer::WebhookServer(WebhookServerParts parts, const RunOptions& options)
     : p_(std::move(parts)),
-      options_(options),
-      rules_(p_.replica.reader(), {.protect_control_plane = options.protect_control_plane}),
+      options_(options.webhook),
+      dry_run_(options.dry_run),
+      rules_(p_.replica.reader(), {.protect_control_plane = options_.protect_control_plane}),
       endpoint_(
           p_.loop, p_.replica.metrics(), std::string(nodemaintenance::kWebhookPath),
           [this](kube::AdmissionRequest request) { return rules_.judge(std::move(request)); }, p_.log) {

@@ -28,8 +28,8 @@ struct WebhookServerParts {
 
 class WebhookServer {
  public:
-  // Everything must outlive it. Without an address it does nothing and is ready.
-  WebhookServer(WebhookServerParts parts, const WebhookOptions& options);
+  // Everything must outlive it. Without an address, and in a dry run, it does nothing and is ready.
+  WebhookServer(WebhookServerParts parts, const RunOptions& options);
 
   // Opens the port; the error names the address or the files.
   io::Result<void> open();
@@ -39,11 +39,12 @@ class WebhookServer {
   std::optional<std::string> unready() const;
 
  private:
-  bool wanted() const { return !options_.address.empty() && options_.address != "0"; }
+  bool wanted() const { return !dry_run_ && !options_.address.empty() && options_.address != "0"; }
   io::Result<web::ServingTls> tls();
 
   WebhookServerParts p_;
   const WebhookOptions& options_;
+  bool dry_run_;
   nodemaintenance::Webhook rules_;
   web::AdmissionEndpoint endpoint_;
   std::unique_ptr<web::WebhookCertificates> certificates_;  // only when they are our own

@@ -50,7 +50,7 @@ std::string terminating_text(const kube::Pod& pod, io::Wall now) {
   const io::Duration grace = pod.deletion_grace.value_or(io::Duration::zero());
   const io::Wall begun = *pod.deletion - grace;
   std::string out = "terminating since " + span_text(now - begun);
-  if (now <= *pod.deletion) {
+  if (now < *pod.deletion + io::seconds{1}) {
     if (grace > io::Duration::zero()) out += " of its grace of " + span_text(grace);
     return out;
   }

@@ -72,6 +72,13 @@ TEST(CertificatesTest, DatesBeyondTwentyFiftyAreKept) {
   EXPECT_EQ(read_certificate(make_authority("careen", distant)->certificate)->validity, distant);
 }
 
+TEST(CertificatesTest, DatesBeforeWhatCanBeCountedAreLongAgo) {
+  const Validity ancient{Wall::min(), at("2026-01-01T00:00:00Z")};
+  const auto facts = read_certificate(make_authority("careen", ancient)->certificate);
+  ASSERT_TRUE(facts);
+  EXPECT_LT(facts->validity.from, at("1700-01-01T00:00:00Z"));
+}
+
 TEST(DigestTest, IsSha256) {
   EXPECT_EQ(sha256("abc").substr(0, 4), "\xba\x78\x16\xbf");
   EXPECT_EQ(sha256("").size(), 32u);

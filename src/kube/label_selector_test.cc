@@ -88,7 +88,8 @@ TEST(LabelSelectorTest, WrongObjectsAreRefused) {
 }
 
 TEST(LabelSelectorTest, TextsComeBack) {
-  for (const std::string text : {"a=b", "a!=b", "a in (b,c)", "a notin (b,c)", "a", "!a", "a>1", "a<1", "a=b,!c"}) {
+  for (const std::string text :
+       {"a=b", "a!=b", "a in (b,c)", "a notin (b,c)", "a in (,b)", "a=", "a", "!a", "a>1", "a<1", "a=b,!c"}) {
     const auto selector = LabelSelector::parse(text);
     ASSERT_TRUE(selector) << text;
     EXPECT_EQ(selector->text(), text);

@@ -72,6 +72,13 @@ TEST(Maintenance, TheStatusLeavesOutWhatIsZero) {
   EXPECT_EQ(status_patch(status, kNow)["drainProgress"].integer(), 5);
 }
 
+TEST(Maintenance, AConditionWithoutATimeKeepsNone) {
+  const Maintenance m = read(R"("metadata":{"name":"m","uid":"u","resourceVersion":"7"},
+    "status":{"conditions":[{"type":"Drained","lastTransitionTime":"0001-01-01T00:00:00Z"}]})");
+  const Json patch = status_patch(m.status, kNow);
+  EXPECT_EQ(patch.at("/conditions/0/lastTransitionTime").text(), "0001-01-01T00:00:00Z");
+}
+
 TEST(Roster, TheOldestOwnsTheNodeAndEqualOnesGoByUid) {
   const auto one = [](std::string name, std::string uid, std::string created) {
     Maintenance m;

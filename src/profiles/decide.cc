@@ -71,6 +71,7 @@ class Decider {
       }
     }
     withdraw_begun();
+    end_released_drains();
     draft_.set_label(kStateLabel, name_of(overall()));
     if (!as_written_ || data_ != before_) {
       decision_.data = format_node_data(data_);
@@ -620,6 +621,16 @@ class Decider {
       say(decision_.why, Verdict::note, "the transition that {} stands for is withdrawn", hold.first);
       draft_.release_cordon(hold.first);
     }
+  }
+
+  // Who comes once the node is released stays: the drain ends before the release is sent.
+  void end_released_drains() {
+    if (decision_.drains.empty()) return;
+    const drain::Holds holds = draft_.holds();
+    std::erase_if(decision_.drains, [&](const DrainWanted& wanted) {
+      const std::string_view profile = std::string_view(wanted.owner).substr(kHoldPrefix.size());
+      return !holds.by_owner.contains(wanted.owner) && !holds.by_owner.contains(beginner_name(profile));
+    });
   }
 
   void fail(const Profile& profile, const ProfileData& data, Why& why, std::string what, std::string detail) {

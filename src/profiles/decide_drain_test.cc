@@ -37,6 +37,7 @@ instances:
   - {name: drain, type: eviction, config: {action: drain, evictionTimeout: 5m, deletionTimeout: 3m}}
   - {name: force, type: eviction, config: {action: drain, forceEviction: true, evictionTimeout: 5m, deletionTimeout: 3m}}
   - {name: cordon, type: eviction, config: {action: cordon}}
+  - {name: uncordon, type: eviction, config: {action: uncordon}}
 profiles:
 - name: p
   maintenance-required: {transitions: [{check: go && max, next: in-maintenance, trigger: mark && drain}]}
@@ -46,6 +47,8 @@ profiles:
   maintenance-required: {transitions: [{check: go, next: in-maintenance, trigger: force}]}
 - name: entering
   in-maintenance: {enter: drain && mark, notify: tell}
+- name: passing
+  in-maintenance: {enter: drain, transitions: [{check: go, next: operational, trigger: uncordon}]}
 - name: leased
   maintenance-required: {transitions: [{check: go && turn, next: in-maintenance, trigger: drain}]}
 )";
@@ -311,6 +314,15 @@ TEST_F(DecideDrainTest, AStateIsEnteredByADrainAndToldOfAfterwards) {
   EXPECT_EQ(label(third, "marked"), "here");
   EXPECT_THAT(owners(third), ElementsAre("profile/entering"));
   EXPECT_EQ(data(third).profiles.at("entering").previous, kIn);
+}
+
+// Whoever is put there once the node is schedulable again is not evicted.
+TEST_F(DecideDrainTest, EndsBeforeTheNodeIsReleased) {
+  node_with("passing", kIn, plain("passing"), {{"go", ""}}, kReq);
+  progress("passing").phase = Progress::Phase::drained;
+  const Decision decision = decide_on("a");
+  EXPECT_EQ(schedulable(decision), "null");
+  EXPECT_THAT(decision.drains, IsEmpty());
 }
 
 TEST_F(DecideDrainTest, AnEngineThatRefusesIsAFailure) {

@@ -4,6 +4,8 @@
 
 #include <exception>
 
+#include "kube/json_text.h"
+
 namespace careen::web {
 
 using io::Task;
@@ -22,11 +24,18 @@ tl::unexpected<Refused> refuse(int code, std::string message) {
 
 std::string text_of(JsonView value) { return std::string(value.text().value_or("")); }
 
+// Words of a client or of a server may be any bytes; the answer is JSON nevertheless.
+Json readable(std::string_view words) {
+  std::string text;
+  kube::append_json_text(text, words);
+  return *Json::parse(text);
+}
+
 Json status_of(const AdmissionVerdict& verdict) {
   if (!verdict.status.view().is_null()) return verdict.status;
   Json status = Json::object({{"code", verdict.code}});
-  if (!verdict.reason.empty()) status.set({"reason"}, verdict.reason);
-  if (!verdict.message.empty()) status.set({"message"}, verdict.message);
+  if (!verdict.reason.empty()) status.set({"reason"}, readable(verdict.reason));
+  if (!verdict.message.empty()) status.set({"message"}, readable(verdict.message));
   return status;
 }
 

@@ -98,6 +98,11 @@ void DrainWatch::check_force(const std::string& process, const Pod& pod, io::Ste
   report_("force", fmt::format("{} deletes pod {} {}", process, pod.key, told ? "too early" : "without being told to"));
 }
 
+// One that is not ready, or was not a moment ago, may go without being counted.
+bool DrainWatch::is_counted(const Pod& pod, io::Steady now) {
+  return pod.phase == "Running" && pod.ready && now - pod.ready_since >= kLag;
+}
+
 std::vector<std::string> DrainWatch::budgets_of(const Pod& pod) const {
   std::vector<std::string> out;
   for (const auto& [key, budget] : budgets_) {
@@ -114,8 +119,7 @@ std::vector<std::string> DrainWatch::budgets_of(const Pod& pod) const {
 // By one of the states of the budget that the process may have seen, less what it knows to have taken since, there was
 // something left.
 void DrainWatch::check_budget(const std::string& process, const Pod& pod, io::Steady now) {
-  // One that is not ready, or was not a moment ago, may go without being counted.
-  if (pod.phase != "Running" || !pod.ready || now - pod.ready_since < kLag || pod.leaves) return;
+  if (!is_counted(pod, now) || pod.leaves) return;
   const auto keys = budgets_of(pod);
   if (keys.size() != 1) return;
   const auto& history = budgets_.at(keys.front()).history;
@@ -146,7 +150,8 @@ void DrainWatch::served(const sim::Sending& sending, const kube::Response& respo
   const auto request = pod_request(sending.request);
   if (!request || !request->eviction || response.status >= 300) return;
   const auto pod = pods_.find(named_uid(sending.request, true));
-  if (pod == pods_.end()) return;
+  // careen may have taken it for one that is not counted.
+  if (pod == pods_.end() || !is_counted(pod->second, now)) return;
   for (const std::string& budget : budgets_of(pod->second)) granted_.push_back({sending.client, budget, now});
 }
 
@@ -181,14 +186,12 @@ void DrainWatch::budget_changed(const sim::Change& change, io::Steady now) {
                             object.at("/status/observedGeneration").integer().value_or(0)});
 }
 
-void DrainWatch::check_drained(const std::string& process, const std::string& node,
-                               std::optional<io::Steady> held_since) {
+void DrainWatch::check_drained(const std::string& process, const std::string& node, io::Steady held_since) {
   const auto blame = [&](std::string_view why) {
     report_("drained", fmt::format("{} says that node {} is drained {}", process, node, why));
   };
   const auto list = lists_.find({process, node});
-  if (!held_since) return blame("although nobody holds it");
-  if (list == lists_.end() || list->second < *held_since)
+  if (list == lists_.end() || list->second < held_since)
     return blame("without having listed its pods since it is held");
   for (const auto& [uid, pod] : pods_) {
     if (pod.there && !pod.stays && pod.node == node && pod.bound <= list->second) {

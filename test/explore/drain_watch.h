@@ -27,7 +27,7 @@ class DrainWatch {
   void pod_changed(const sim::Change& change, bool by_careen, io::Steady now);
   void budget_changed(const sim::Change& change, io::Steady now);
   // The process says that the node, which it holds since then, is empty.
-  void check_drained(const std::string& process, const std::string& node, std::optional<io::Steady> held_since);
+  void check_drained(const std::string& process, const std::string& node, io::Steady held_since);
 
  private:
   struct Pod {
@@ -58,6 +58,7 @@ class DrainWatch {
     io::Steady at{};
   };
   static Pod read(const kube::Json& pod);
+  static bool is_counted(const Pod& pod, io::Steady now);
   void check_budget(const std::string& process, const Pod& pod, io::Steady now);
   void check_force(const std::string& process, const Pod& pod, io::Steady now);
   std::vector<std::string> budgets_of(const Pod& pod) const;

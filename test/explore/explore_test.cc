@@ -233,6 +233,19 @@ TEST(HoldWatch, NothingIsChangedWithoutARecord) {
   EXPECT_EQ(rules, "undo ");
 }
 
+TEST(HoldWatch, WhatIsCalledOffIsLetGo) {
+  std::string rules;
+  HoldWatch watch([&](const std::string& rule, const std::string&) { rules += rule + " "; });
+  watch.made("a", node_with(R"({"unschedulable": true})", kHeld), {});
+  watch.withdrawn("a", "nodemaintenance/m", true, io::Steady{io::seconds{10}});
+  watch.check_withdrawn(io::Steady{io::seconds{12}}, {});
+  EXPECT_EQ(rules, "");
+  watch.check_withdrawn(io::Steady{io::seconds{20}}, io::Steady{io::seconds{19}});
+  EXPECT_EQ(rules, "") << "careen could not act in between";
+  watch.check_withdrawn(io::Steady{io::seconds{20}}, {});
+  EXPECT_EQ(rules, "withdrawn ");
+}
+
 sim::Change pod_change(sim::Change::Type type, const char* by) {
   sim::Change change;
   change.type = type;

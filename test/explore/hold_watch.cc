@@ -14,6 +14,7 @@ namespace {
 constexpr std::string_view kRecord = "careen.dev/holds";
 constexpr std::string_view kExclude = "remediation.medik8s.io/exclude-from-remediation";
 constexpr const char* kCordon = "cordon";
+constexpr io::Duration kPrompt = io::seconds{4};
 constexpr const char* kTaints[] = {"node.kubernetes.io/unschedulable:NoSchedule", "medik8s.io/drain:NoSchedule"};
 
 std::string shown(const std::optional<std::string>& value) { return value ? "\"" + *value + "\"" : "nothing"; }
@@ -59,7 +60,13 @@ std::map<std::string, HoldWatch::Value> HoldWatch::things_of(const NodeFacts& no
 void HoldWatch::made(const std::string& node, const NodeFacts& now, io::Steady at) {
   Node& known = nodes_[node] = {};
   for (const auto& [thing, value] : things_of(now)) known.wanted[thing] = {true, value};
+  known.made = at;
   note_record(known, HoldRecord::read(now), at);
+}
+
+std::optional<io::Steady> HoldWatch::made_at(const std::string& node) const {
+  const auto known = nodes_.find(node);
+  return known == nodes_.end() ? std::nullopt : std::optional(known->second.made);
 }
 
 void HoldWatch::changed_by_others(const std::string& node, const NodeFacts& before, const NodeFacts& after) {
@@ -111,6 +118,27 @@ void HoldWatch::note_record(Node& node, HoldRecord record, io::Steady at) {
     if (known == node.record.owners.end() || known->second != id) node.since[owner] = at;
   }
   node.record = std::move(record);
+}
+
+void HoldWatch::withdrawn(const std::string& node, const std::string& owner, bool is, io::Steady at) {
+  Node& known = nodes_[node];
+  if (is && known.since.contains(owner)) {
+    known.withdrawn.emplace(owner, at);
+  } else {
+    known.withdrawn.erase(owner);
+  }
+}
+
+void HoldWatch::check_withdrawn(io::Steady now, io::Steady calm_since) {
+  for (auto& [name, node] : nodes_) {
+    for (const auto& [owner, since] : node.withdrawn) {
+      if (now - std::max(since, calm_since) < kPrompt) continue;
+      report_("withdrawn", fmt::format("node {} is still held by {} {} after its transition was called off", name,
+                                       owner, io::format_duration(now - since)));
+      node.withdrawn.clear();
+      break;
+    }
+  }
 }
 
 std::optional<io::Steady> HoldWatch::held_since(const std::string& node, std::string_view owner_prefix) const {

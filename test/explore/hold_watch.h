@@ -40,9 +40,16 @@ class HoldWatch {
   void changed_by_careen(const std::string& by, const std::string& node, const NodeFacts& before,
                          const NodeFacts& after, bool uncordons, io::Steady at);
 
+  // Nobody wants the transition any more that the owner holds the node for; or somebody does again.
+  void withdrawn(const std::string& node, const std::string& owner, bool is, io::Steady at);
+  // What was withdrawn is let go at once, unless something keeps careen from it.
+  void check_withdrawn(io::Steady now, io::Steady calm_since);
+
   // Since when somebody, or this owner, holds the node.
   std::optional<io::Steady> held_since(const std::string& node, std::string_view owner_prefix = "") const;
   bool holds(const std::string& node, const std::string& owner, std::string_view id) const;
+  // Nothing when there is no such node.
+  std::optional<io::Steady> made_at(const std::string& node) const;
   // Of every node and owner.
   void for_each(const std::function<void(const std::string& node, const std::string& owner)>& visit) const;
 
@@ -56,7 +63,9 @@ class HoldWatch {
   struct Node {
     std::map<std::string, Wanted> wanted;  // by others
     HoldRecord record;
+    io::Steady made{};
     std::map<std::string, io::Steady, std::less<>> since;  // by owner
+    std::map<std::string, io::Steady> withdrawn;           // by owner
   };
   static std::map<std::string, Value> things_of(const NodeFacts& node);
   void check(const std::string& by, const std::string& node, const std::string& thing, const Value& was,

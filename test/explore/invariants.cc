@@ -149,7 +149,7 @@ void Invariants::check_drain_sent(const sim::Sending& sending, Process& process)
   drains_.sent(sending, certain, time_.now());
   if (!is_maintenance(sending.request.path)) return;
   if (const auto success = maintenances_.success_in(sending)) {
-    drains_.check_drained(sending.client, success->node, holds_.held_since(success->node, success->owner));
+    check_drained(sending.client, success->node, success->owner);
   }
   const bool tampered = lock_tampered_ && process.renewed && *lock_tampered_ >= *process.renewed;
   const bool late = !process.further_renewed || time_.now() - *process.further_renewed > kRenewDeadline;
@@ -157,6 +157,14 @@ void Invariants::check_drain_sent(const sim::Sending& sending, Process& process)
   violate("lease", fmt::format("{} sent {} {} while the lock of NodeMaintenance objects was {} \"{}\"", sending.client,
                                sending.request.method, sending.request.path, late ? "not renewed by" : "held by",
                                late ? process.identity : further_holder_));
+}
+
+void Invariants::check_drained(const std::string& process, const std::string& node, std::string_view owner) {
+  if (const auto since = holds_.held_since(node, owner)) return drains_.check_drained(process, node, *since);
+  // Somebody may have deleted the node, which careen cannot know yet.
+  const auto made = holds_.made_at(node);
+  if (!made || time_.now() - *made < kUsualLag || time_.now() < disturbed_until_) return;
+  violate("drained", fmt::format("{} says that node {} is drained although it does not hold it", process, node));
 }
 
 void Invariants::served(const sim::Sending& sending, const kube::Response& response) {
@@ -216,6 +224,7 @@ void Invariants::check_admission_sent(const sim::Sending& sending, Process& proc
 
 void Invariants::changed(const sim::Change& change) {
   stagger_.check_left(time_.now(), time_.wall_now(), disturbed_until_);
+  holds_.check_withdrawn(time_.now(), disturbed_until_);
   if (change.collection == kPods) {
     drains_.pod_changed(change, process_of(change.by) != nullptr, time_.now());
     return note_facts();
@@ -263,6 +272,9 @@ void Invariants::node_changed(const sim::Change& change) {
     holds_.changed_by_careen(change.by, change.name, before, now, uncordons, time_.now());
   } else {
     holds_.changed_by_others(change.name, before, now);
+  }
+  for (const Plan& plan : settings_.plans) {
+    holds_.withdrawn(change.name, fmt::format("profile/{}/begun", plan.name), !now.labelled(plan.go()), time_.now());
   }
   const auto remembered = [](const NodeFacts& node) {
     const auto data = node.annotations.find(profiles::kDataAnnotation);
@@ -407,7 +419,7 @@ void Invariants::check_profile(const sim::Change& change, Process& process, cons
   const bool entered = named && pending(was) && !pending(is);
   const bool marked = plan.marks && entered;
   if (plan.drain == Plan::Drain::in_enter && entered && to == State::in_maintenance) {
-    drains_.check_drained(change.by, change.name, holds_.held_since(change.name, "profile/"));
+    check_drained(change.by, change.name, "profile/");
   }
   expect(plan.mark(), before.annotations, after.annotations, marked, "yes");
   if (plan.marks && leaves && !after.annotations.contains(plan.mark())) {
@@ -474,7 +486,7 @@ void Invariants::check_move(const sim::Change& change, Process& process, const P
     if (planned.stagger && !planned.stagger->at_request) staggered();
     check_surroundings(change, process, planned, decided_then);
     if (plan.drain == Plan::Drain::in_trigger) {
-      drains_.check_drained(change.by, change.name, holds_.held_since(change.name, "profile/"));
+      check_drained(change.by, change.name, "profile/");
     }
     return admit(change, process, planned, after);
   }
@@ -640,7 +652,7 @@ void Invariants::lease_changed(const sim::Change& change) {
   const bool deleted = change.type == sim::Change::Type::deleted;
   if (!lock && change.name == "careen-ledger") return ledger_changed(change);
   if (change.name == kMaintenanceLock) return further_lock_changed(change, process);
-  if (change.ns == kNodeLeases) return;
+  if (change.ns == kNodeLeases) return maintenances_.lease_changed(change);
   if (StaggerWatch::concerns(change.name)) return stagger_.changed(change, process != nullptr, time_.now());
   if (change.name == kThreadLease && (!process || !deleted)) {
     if (!process) messages_.thread_lease_changed();

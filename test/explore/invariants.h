@@ -121,6 +121,7 @@ class Invariants {
   bool has_affinity_pod(std::string_view node) const;
   void check_leadership(const sim::Sending& sending, Process& process);
   void check_drain_sent(const sim::Sending& sending, Process& process);
+  void check_drained(const std::string& process, const std::string& node, std::string_view owner);
   void further_lock_changed(const sim::Change& change, Process* process);
   void check_recorded(const sim::Sending& sending, Process& process);
   void check_admission_sent(const sim::Sending& sending, Process& process, const NodeFacts& node,

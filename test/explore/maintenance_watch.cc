@@ -146,11 +146,19 @@ void MaintenanceWatch::check_end() const {
   check_leases();
 }
 
+void MaintenanceWatch::lease_changed(const sim::Change& change) {
+  late_leases_.erase(change.name);
+  if (change.type != sim::Change::Type::added) return;
+  const auto all = read_all(api_);
+  if (!all.contains(change.name.substr(std::string_view("node-").size()))) late_leases_.insert(change.name);
+}
+
 void MaintenanceWatch::check_leases() const {
   const auto all = read_all(api_);
   api_.for_each(kLeases, [&](const std::string& path, const sim::Text&) {
     if (!path.starts_with(kLeasePrefix)) return;
     const auto found = all.find(path.substr(kLeasePrefix.size()));
+    if (late_leases_.contains("node-" + path.substr(kLeasePrefix.size()))) return;
     if (found == all.end() || !oldest(found->second)) report_("rest", fmt::format("{} is left in the end", path));
   });
 }

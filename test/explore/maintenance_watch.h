@@ -4,6 +4,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -25,6 +26,8 @@ class MaintenanceWatch {
       : api_(api), holds_(holds), report_(std::move(report)) {}
 
   void changed(const sim::Change& change, bool by_careen);
+  // One of the leases of nodes.
+  void lease_changed(const sim::Change& change);
   // A status on its way that will take effect and say that the node is drained for the first time: which node, and who
   // holds it.
   struct Success {
@@ -44,6 +47,7 @@ class MaintenanceWatch {
   const sim::ApiServer& api_;
   const HoldWatch& holds_;
   Report report_;
+  std::set<std::string> late_leases_;  // whose request arrived when their maintenance was gone: they run out
 };
 
 }  // namespace careen::explore

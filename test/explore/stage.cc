@@ -73,6 +73,8 @@ Stage::Stage(const Case& one, bool timeline)
     last_write_ = now();
     invariants.message(message);
   };
+  // Streams are never as fast as answers.
+  if (one.campaign.drains) cluster->network.set_weather("", {draw_.between(milliseconds{0}, milliseconds{300})});
   if (one.campaign.drains) set_up_drains();
   for (const NodePlan& node : one.campaign.nodes) {
     wanted_[node.name] = node.labels;

@@ -29,25 +29,35 @@ std::string pem(const char* name, const std::uint8_t* bytes, std::size_t size) {
   return {text, static_cast<std::size_t>(length)};
 }
 
-void take(const std::string& text, const io::KeyPair& own) {
+void take_certificate(const std::string& text, const io::KeyPair& own) {
   const auto facts = io::read_certificate(text);
-  expect(facts || !facts.error().message.empty(), "refused without a message");
-  const auto with_key = io::check_pair({text, own.key});
-  expect(!with_key || facts, "a certificate that cannot be read has a key");
-  expect(with_key || !with_key.error().message.empty(), "a certificate is refused without a message");
-  const auto as_key = io::check_pair({own.certificate, text});
-  expect(as_key || !as_key.error().message.empty(), "a key is refused without a message");
-  expect(!io::signed_by(text, own.certificate) || facts, "an unreadable certificate is signed");
-  io::signed_by(own.certificate, text);
-  expect(io::check_pair(own).has_value(), "what was refused before is remembered");
+  if (!facts) {
+    expect(!facts.error().message.empty(), "refused without a message");
+    expect(!io::signed_by(text, own.certificate), "an unreadable certificate is signed");
+    return;
+  }
+  const auto fits = io::check_pair({text, own.key});
+  expect(fits || !fits.error().message.empty(), "a certificate is refused without a message");
+  io::signed_by(text, text);
+}
+
+// Slow: OpenSSL tries every form that a key may have.
+void take_key(const std::string& text, const io::KeyPair& own) {
+  const auto fits = io::check_pair({own.certificate, text});
+  expect(fits || !fits.error().message.empty(), "a key is refused without a message");
 }
 
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   static const io::KeyPair kOwn = *io::make_self_signed({"careen.test"}, {io::Wall{}, io::Wall{io::seconds{1 << 30}}});
-  take(std::string(reinterpret_cast<const char*>(data), size), kOwn);
-  take(pem("CERTIFICATE", data, size), kOwn);
-  take(pem("PRIVATE KEY", data, size), kOwn);
+  const std::string text(reinterpret_cast<const char*>(data), size);
+  take_certificate(text, kOwn);
+  take_certificate(pem("CERTIFICATE", data, size), kOwn);
+  if (text.starts_with("-----")) {
+    take_key(text, kOwn);
+  } else {
+    take_key(pem("PRIVATE KEY", data, size), kOwn);
+  }
   return 0;
 }

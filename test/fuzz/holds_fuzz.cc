@@ -63,6 +63,8 @@ struct Story {
 
   void read(std::string_view line) {
     const std::string_view kind = cut(line, ' ');
+    // Neither names nor effects have one.
+    if (kind != "a" && line.find(':') != std::string_view::npos) return;
     if (kind == "a") set<std::string>(node.annotations, atoms.intern(drain::kHoldsAnnotation), std::string(line));
     if (kind == "u") node.unschedulable = true;
     if (kind == "t") add_taint(line);

@@ -66,7 +66,7 @@ std::vector<PlannedObject> read_nodes(const Value& value, Reading& reading);
 std::vector<PlannedObject> read_pods(const Value& value, Reading& reading);
 std::vector<PlannedObject> read_workloads(const Value& value, Reading& reading);
 std::vector<PlannedObject> read_budgets(const Value& value, Reading& reading);
-// How long a pod works and takes to end, into its annotations and its spec.
+// How long a pod takes to start, works and takes to end, into its annotations and its spec.
 void read_behaviour(Fields& fields, kube::Json& metadata_holder, kube::Json& spec);
 // Any objects, by their paths: `/apis/kvm.cloud.sap/v1/hypervisors/node-1..3: {spec: {…}}`.
 std::vector<PlannedObject> read_paths(const Value& value, Reading& reading);

@@ -138,17 +138,12 @@ void read_behaviour(Fields& fields, Json& metadata_holder, Json& spec) {
     annotate("termination-time", fmt::format("{}", io::to_seconds(span)));
     grace = std::max(grace, span);
   }
+  if (const auto span = fields.span("starts-in")) annotate("start-time", fmt::format("{}", io::to_seconds(*span)));
   if (const auto span = fields.span("works-for")) annotate("run-time", fmt::format("{}", io::to_seconds(*span)));
   spec.set({"terminationGracePeriodSeconds"}, std::chrono::duration_cast<io::seconds>(grace).count());
 }
 
 std::string post_object(Stage& stage, const PlannedObject& planned) {
-  if (const auto ns = planned.object.at("/metadata/namespace").text()) {
-    const std::string path = fmt::format("/api/v1/namespaces/{}", *ns);
-    Json active = Json::object();
-    active.set({"status", "phase"}, "Active");
-    if (!stage.cluster.api.text(path)) stage.cluster.api.put(path, std::move(active), "person");
-  }
   return request(stage, "POST", planned.path, &planned.object);
 }
 

@@ -257,7 +257,24 @@ std::vector<PlannedObject> read_pods(const Value& value, Reading& reading) {
   return out;
 }
 
+namespace {
+
+// That of a path, if it is not there yet.
+void make_namespace(Stage& stage, std::string_view path) {
+  constexpr std::string_view kBefore = "/namespaces/";
+  const size_t at = path.find(kBefore);
+  if (at == std::string_view::npos) return;
+  const std::string_view name = path.substr(at + kBefore.size());
+  const std::string own = fmt::format("/api/v1/namespaces/{}", name.substr(0, name.find('/')));
+  if (own == path || stage.cluster.api.text(own)) return;
+  Json active = Json::object();
+  stage.cluster.api.put(own, active.set({"status", "phase"}, "Active"), kPerson);
+}
+
+}  // namespace
+
 std::string make_object(Stage& stage, const PlannedObject& planned, io::Duration ready_after) {
+  make_namespace(stage, planned.path);
   if (planned.posted) return post_object(stage, planned);
   if (!planned.path.starts_with("/api/v1/nodes/")) {
     stage.cluster.api.put(planned.path, planned.object, kPerson);
