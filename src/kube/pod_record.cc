@@ -119,7 +119,8 @@ bool PodRecord::same_uid(const PodRecord& other) const {
 
 bool PodRecord::same_facts(const PodRecord& other) const {
   return same_uid(other) && node == other.node && owner == other.owner && labels == other.labels &&
-         finalizers == other.finalizers && deletion == other.deletion && grace == other.grace && priority == other.priority && phase == other.phase && flags == other.flags;
+         finalizers == other.finalizers && deletion == other.deletion && grace == other.grace &&
+         priority == other.priority && phase == other.phase && flags == other.flags;
 }
 
 Pod PodRecord::view() const {
