@@ -20,53 +20,83 @@ PATIENCE = 600
 
 
 class Pods:
-    """Follows the pods of the namespace: where they are, and whether they are ready."""
+    """Follows the pods of the namespace: how many are on each node, and how many are ready. Counts are kept, because
+    a watcher that is slow is thrown out by the server; then it lists anew."""
+
+    _PATH = f"/api/v1/namespaces/{NAMESPACE}/pods"
 
     def __init__(self, api):
         self._api = api
         self._changed = threading.Condition()
         self._stopped = False
-        self.pods = {}
-        items, version = api.list(f"/api/v1/namespaces/{NAMESPACE}/pods")
-        for pod in items:
-            self._take(pod)
-        self._connection, response = api.open_watch(f"/api/v1/namespaces/{NAMESPACE}/pods", 3600,
-                                                    resourceVersion=version, timeoutSeconds="3600")
-        threading.Thread(target=self._follow, args=(response,), daemon=True).start()
+        self._connection = None
+        self._forget()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread.start()
+
+    def _forget(self):
+        self.known = {}
+        self.by_node = collections.Counter()
+        self.ready = 0
+
+    def _drop(self, uid):
+        node, ready = self.known.pop(uid, (None, False))
+        self.by_node[node] -= 1
+        self.ready -= ready
 
     def _take(self, pod):
-        ready = any(one["type"] == "Ready" and one["status"] == "True"
-                    for one in pod.get("status", {}).get("conditions", []))
-        self.pods[pod["metadata"]["uid"]] = (pod["spec"].get("nodeName"),
-                                             ready and "deletionTimestamp" not in pod["metadata"])
+        uid = pod["metadata"]["uid"]
+        if uid in self.known:
+            self._drop(uid)
+        ready = "deletionTimestamp" not in pod["metadata"] and any(
+            one["type"] == "Ready" and one["status"] == "True" for one in pod.get("status", {}).get("conditions", []))
+        self.known[uid] = (pod["spec"].get("nodeName"), ready)
+        self.by_node[pod["spec"].get("nodeName")] += 1
+        self.ready += ready
+
+    def _run(self):
+        while not self._stopped:
+            try:
+                items, version = self._api.list(self._PATH)
+                with self._changed:
+                    self._forget()
+                    for pod in items:
+                        self._take(pod)
+                    self._changed.notify_all()
+                self._connection, response = self._api.open_watch(self._PATH, 3600, resourceVersion=version)
+                self._follow(response)
+            except (OSError, ValueError, AttributeError):
+                if self._stopped:
+                    return
+                time.sleep(0.2)
 
     def _follow(self, response):
-        try:
-            for line in response:
-                event = json.loads(line)
-                with self._changed:
-                    if event["type"] == "DELETED":
-                        self.pods.pop(event["object"]["metadata"]["uid"], None)
-                    elif event["type"] in ("ADDED", "MODIFIED"):
-                        self._take(event["object"])
-                    self._changed.notify_all()
-        except (OSError, ValueError, AttributeError):
-            if not self._stopped:
-                raise
+        for line in response:
+            event = json.loads(line)
+            with self._changed:
+                if event["type"] == "DELETED":
+                    self._drop(event["object"]["metadata"]["uid"])
+                elif event["type"] in ("ADDED", "MODIFIED"):
+                    self._take(event["object"])
+                elif event["type"] == "ERROR":
+                    return
+                self._changed.notify_all()
 
     def on(self, nodes):
-        return sum(node in nodes for node, _ in self.pods.values())
+        return sum(self.by_node[node] for node in nodes)
 
     def wait(self, condition, what):
         """Seconds on the clock when it came true."""
         with self._changed:
             if not self._changed.wait_for(lambda: condition(self), PATIENCE):
-                raise AssertionError(f"after {PATIENCE} s still waiting for {what}")
+                raise AssertionError(f"after {PATIENCE} s still waiting for {what}: there are {len(self.known)} pods, "
+                                     f"{self.ready} are ready")
             return time.monotonic()
 
     def stop(self):
         self._stopped = True
-        close_watch(self._connection)
+        if self._connection:
+            close_watch(self._connection)
 
 
 class Drains:
@@ -139,8 +169,7 @@ class Drains:
     def _wait_at_rest(self):
         """All pods are ready and all budgets know it."""
         wanted = DEPLOYMENTS * REPLICAS
-        self.pods.wait(lambda pods: len(pods.pods) == wanted and all(ready for _, ready in pods.pods.values()),
-                       f"{wanted} pods to be ready")
+        self.pods.wait(lambda pods: len(pods.known) == pods.ready == wanted, f"{wanted} pods to be ready")
 
         def settled():
             items, _ = self.api.list(f"/apis/policy/v1/namespaces/{NAMESPACE}/poddisruptionbudgets")
@@ -230,7 +259,7 @@ class Drains:
         self.say(f"== all {NODES} nodes at once, no budget in the way")
         path = f"/apis/policy/v1/namespaces/{NAMESPACE}/poddisruptionbudgets"
         side_by_side(lambda n: self.api.delete(f"{path}/app-{n:02}"), range(DEPLOYMENTS))
-        before = len(self.pods.pods)
+        before = len(self.pods.known)
         result = self._measure_all(nodes)
         self.report.add("drain_all_seconds", f"{NODES} nodes of {before // NODES} pods at once: time to empty",
                         result["seconds"], f"{result['seconds']:.1f} s, {result['evictions']} evictions, "
