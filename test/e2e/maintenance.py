@@ -215,11 +215,12 @@ class MaintenanceTest(CareenTest):
         self.api.call("POST", f"/apis/apps/v1/namespaces/{self.namespace}/{plural}", body)
         self.wait_ready_pods(app, replicas)
 
-    def bare_pod(self, name, node, annotations=None, finalizers=None, **spec):
+    def bare_pod(self, name, node, annotations=None, finalizers=None, wait=True, **spec):
         self.api.call("POST", f"/api/v1/namespaces/{self.namespace}/pods", {
             "metadata": {"name": name, "labels": {"app": name}, "annotations": annotations or {}, "finalizers": finalizers},
             "spec": {"nodeName": node, "containers": [{"name": "c", "image": "example.com/app:1"}], **spec}})
-        self.wait_ready_pods(name, 1)
+        if wait:
+            self.wait_ready_pods(name, 1)
 
     def budget(self, name, app, minimum=None, **spec):
         if minimum is not None:

@@ -173,8 +173,9 @@ class NodeMaintenanceTest(MaintenanceTest):
         self._operator()
         self.maintain("late", node)
         self.wait_phase("late", "Succeeded")
-        self.bare_pod("latecomer", node)
-        poll(lambda: self.pods(node) == [], 60, "the latecomer to be evicted")
+        self.bare_pod("latecomer", node, wait=False)  # it may be gone before it is ready
+        poll(lambda: ("latecomer", 201) in self.evictions(), 60, "the latecomer to be evicted")
+        poll(lambda: self.pods(node) == [], 60, "the latecomer to be gone")
         self.assertEqual(self.status("late")["phase"], "Succeeded")
 
     def test_drift_is_corrected(self):
