@@ -89,6 +89,7 @@ Task<AdmissionVerdict> Webhook::judge_creation(AdmissionRequest request) {
 
 Task<AdmissionVerdict> Webhook::judge_existing_node(Subject subject) {
   for (io::Duration pause = kFirstPause;; pause = std::min(2 * pause, kLongestPause)) {
+    uint64_t arrivals = arrivals_;
     const auto objects = co_await list(kResource, "", "", subject.give_up);
     if (!objects) {
       co_return AdmissionVerdict::deny(
@@ -99,15 +100,20 @@ Task<AdmissionVerdict> Webhook::judge_existing_node(Subject subject) {
       maintenances.push_back({std::string(text_at(object.view(), "/metadata/name")),
                               std::string(text_at(object.view(), "/spec/nodeName"))});
     }
+    // What another's list has shown meanwhile, and is remembered no more, may be missing from ours.
+    const bool outdated = arrivals != arrivals_;
     forget_what_is_there(maintenances);
+    arrivals = arrivals_;
     if (std::any_of(maintenances.begin(), maintenances.end(),
                     [&](const Listed& one) { return one.node == subject.node; })) {
       co_return already_exists(subject.node);
     }
+    if (outdated) continue;
     if (!awaits_another(subject)) {
       AdmissionVerdict verdict = co_await judge_control_plane(subject, maintenances);
       if (!verdict.allowed) co_return verdict;
       // Asked again: others were judged while this one waited for answers.
+      if (arrivals != arrivals_) continue;
       if (!awaits_another(subject)) co_return admit(subject);
     }
     if (loop_.wall_now() + pause >= subject.give_up) co_return already_exists(subject.node);
@@ -119,7 +125,9 @@ void Webhook::forget_what_is_there(const std::vector<Listed>& maintenances) {
   std::erase_if(on_the_way_, [&](const auto& entry) { return entry.second.forget_at <= loop_.now(); });
   for (const Listed& one : maintenances) {
     const auto it = on_the_way_.find(one.node);
-    if (it != on_the_way_.end() && it->second.name == one.name) on_the_way_.erase(it);
+    if (it == on_the_way_.end() || it->second.name != one.name) continue;
+    on_the_way_.erase(it);
+    ++arrivals_;
   }
 }
 

@@ -7,6 +7,7 @@
 // webhook. The same name may always try again: the API server keeps no two objects of one name.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
@@ -83,6 +84,7 @@ class Webhook {
   kube::Client& client_;
   WebhookOptions options_;
   std::map<std::string, Admitted, std::less<>> on_the_way_;  // by node
+  uint64_t arrivals_ = 0;                                    // admissions whose object has been seen
   std::optional<bool> openshift_;                            // once it is known
 };
 
