@@ -166,6 +166,28 @@ TEST_F(WebhookTest, OfTwoAtOnceTheSecondIsRefused) {
             "invalid nodeName, a NodeMaintenance for node worker already exists");
 }
 
+// A slow list was taken before the first one's object was there, and is judged after others have seen that object.
+TEST_F(WebhookTest, AnOldListDoesNotCount) {
+  int lists = 0;
+  api.treat = [&](const kube::Request& request) {
+    sim::Treatment treatment;
+    if (request.path.find("nodemaintenances") != std::string::npos && ++lists == 1) {
+      treatment.after = io::milliseconds{500};
+    }
+    return treatment;
+  };
+  std::optional<AdmissionVerdict> slow;
+  io::Scope scope(*loop);
+  scope.spawn(keep(webhook.judge(creation("slow", "worker")), slow));
+  time.run_for(io::milliseconds{10});
+  ASSERT_TRUE(create("one", "worker").allowed);
+  exists("one", "worker");
+  EXPECT_FALSE(create("two", "worker").allowed);
+  ASSERT_FALSE(slow.has_value());
+  ASSERT_TRUE(time.run_until([&] { return slow.has_value(); }, io::seconds{2}));
+  EXPECT_FALSE(slow->allowed);
+}
+
 TEST_F(WebhookTest, AnAdmissionThatCameToNothingOnlyDelaysTheNext) {
   ASSERT_TRUE(create("failed", "worker").allowed);
   // The same name can be tried again at once.
