@@ -9,7 +9,7 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 # From the bottom to the top; a folder may include its own and those before it.
-LAYERS = [["io"], ["kube"], ["sim"], ["budget"], ["drain"], ["templates"], ["windows"], ["notify"], ["observe"], ["profiles"], ["nodemaintenance"], ["web"], ["app"]]
+LAYERS = [["io"], ["kube"], ["sim"], ["budget"], ["drain"], ["templates"], ["windows"], ["notify"], ["observe"], ["profiles"], ["nodemaintenance"], ["web"], ["replica"], ["view"], ["plan"], ["app"]]
 
 # Outside src/io: pattern, what it is, what to use instead.
 SEAM = [
@@ -49,8 +49,8 @@ def breaches():
                 other = rank(included.group(1))
                 if other is not None and other > own:
                     yield f"{name}:{number}: {folder} may not include {included.group(1)}, which lies above it"
-                if included.group(1) == "sim" and folder not in ("sim", "app") and not test:
-                    yield f"{name}:{number}: the model cluster is for tests and for src/app"
+                if included.group(1) == "sim" and folder not in ("sim", "replica", "plan", "app") and not test:
+                    yield f"{name}:{number}: the model cluster is for tests, for plans and for src/app"
             if folder == "io":
                 continue
             code = line.split("//")[0]

@@ -7,8 +7,8 @@
 
 #include "app/commands.h"
 #include "app/environment.h"
-#include "app/info_source.h"
-#include "app/replica.h"
+#include "view/info_source.h"
+#include "replica/replica.h"
 #include "app/webhook_server.h"
 #include "io/files.h"
 #include "io/http.h"
@@ -82,7 +82,7 @@ class Process {
         mail_(io::make_mail_client(loop, {})),
         replica_({loop, files, random_, *transport_, *lease_transport_, *http_, *mail_, read_environment, log},
                  replica_options_),
-        info_(loop, replica_.reader(), *leader_http_, info_source(replica_), replica_options_.ns),
+        info_(loop, replica_.reader(), *leader_http_, view::info_source(replica_), replica_options_.ns),
         probes_(replica_.problems(), awaited(options)),
         webhook_({loop, files, replica_, random_, replica_options_.ns, temporary_folder(), log.named("webhook")},
                  options),
@@ -118,14 +118,14 @@ class Process {
   io::RealLoop& loop_;
   io::Log log_;
   io::Random random_;
-  ReplicaOptions replica_options_;
+  replica::ReplicaOptions replica_options_;
   std::shared_ptr<kube::Authenticator> authenticator_;
   std::unique_ptr<kube::Transport> transport_;
   std::unique_ptr<kube::Transport> lease_transport_;
   std::unique_ptr<io::HttpClient> http_;
   std::unique_ptr<io::HttpClient> leader_http_;
   std::unique_ptr<io::MailClient> mail_;
-  Replica replica_;
+  replica::Replica replica_;
   web::InfoApi info_;
   web::Probes probes_;
   WebhookServer webhook_;

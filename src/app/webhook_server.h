@@ -7,7 +7,7 @@
 #include <string>
 
 #include "app/commands.h"
-#include "app/replica.h"
+#include "replica/replica.h"
 #include "io/files.h"
 #include "io/real_loop.h"
 #include "nodemaintenance/webhook.h"
@@ -19,7 +19,7 @@ namespace careen::app {
 struct WebhookServerParts {
   io::RealLoop& loop;
   io::Files& files;
-  Replica& replica;
+  replica::Replica& replica;
   io::Random& random;
   std::string ns;         // of the Secret and the Service
   std::string temporary;  // folder below which certificates are looked for

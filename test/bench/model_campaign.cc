@@ -11,7 +11,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "app/model_process.h"
+#include "replica/model_process.h"
 #include "sim/value.h"
 
 namespace {
@@ -67,7 +67,7 @@ class Campaign {
     const auto wall = std::chrono::steady_clock::now();
     const double cpu = cpu_seconds();
     const io::Steady begun = time_.now();
-    app::ModelProcess careen(time_, cluster_, fmt::format(kConfig, std::max(1, nodes_ / 100)),
+    replica::ModelProcess careen(time_, cluster_, fmt::format(kConfig, std::max(1, nodes_ / 100)),
                              {.leader_election = leader_election_});
     const bool done = time_.run_until([&] { return done_ == nodes_; }, io::hours{24 * 30});
     const double took = since(wall);

@@ -115,14 +115,14 @@ void Stage::start(Replica& replica) {
   replica.name = name;
   replica.dying = false;
   replica.suspended = false;
-  app::ModelProcessOptions options;
+  replica::ModelProcessOptions options;
   options.name = name;
   options.seed = case_.seed * 1000 + static_cast<uint64_t>(replica.starts * 10) + (replica.name[7] - '0');
   options.skew = replica.skew;
   options.cache_pods = case_.campaign.cache_pods;
   options.maintenances = case_.campaign.drains;
   if (timeline_) options.log = io::Log(std::make_shared<TimelineLog>(*this, name), "");
-  replica.process = std::make_unique<app::ModelProcess>(time, *cluster, "", options);
+  replica.process = std::make_unique<replica::ModelProcess>(time, *cluster, "", options);
   write_config(replica);
   invariants.started(name, replica.process->replica().identity(), replica.skew);
   replica.process->replica().on_config = [this, &replica] { invariants.configured(replica.name, replica.settings); };

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "app/model_process.h"
+#include "replica/model_process.h"
 #include "draw.h"
 #include "invariants.h"
 #include "io/virtual_time.h"
@@ -50,7 +50,7 @@ class Stage {
     std::string name;  // changes with every start
     int starts = 0;
     io::Duration skew{};
-    std::unique_ptr<app::ModelProcess> process;
+    std::unique_ptr<replica::ModelProcess> process;
     Settings settings;  // as written to its file
     bool dying = false;
     bool suspended = false;

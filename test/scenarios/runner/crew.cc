@@ -21,7 +21,7 @@ std::string cut(const std::string& text) {
 struct Crew::Member {
   Member(std::string n, io::Loop& loop, std::function<void()> restart) : name(std::move(n)), alarm(loop, restart) {}
   std::string name;
-  std::unique_ptr<app::ModelProcess> process;
+  std::unique_ptr<replica::ModelProcess> process;
   bool suspended = false;
   bool stopping = false;
   bool configured = false;
@@ -98,13 +98,13 @@ Crew::State Crew::state(const std::string& name) const {
 
 std::optional<int> Crew::exit_code(const std::string& name) const { return member(name).exit_code; }
 
-app::Replica* Crew::replica(const std::string& name) const {
+replica::Replica* Crew::replica(const std::string& name) const {
   const Member& one = member(name);
   return one.process ? &one.process->replica() : nullptr;
 }
 
 void Crew::launch(Member& one) {
-  app::ModelProcessOptions options;
+  replica::ModelProcessOptions options;
   options.name = one.name;
   // Another identity each time, as every process has.
   options.seed = seed_ * 1'000'000 + ++launches_;
@@ -119,7 +119,7 @@ void Crew::launch(Member& one) {
   options.environment = plan_.environment;
   options.log = io::Log(std::make_shared<Sink>(*this, one.name), "");
   one.suspended = one.stopping = one.configured = false;
-  one.process = std::make_unique<app::ModelProcess>(time_, cluster_, plan_.config, std::move(options));
+  one.process = std::make_unique<replica::ModelProcess>(time_, cluster_, plan_.config, std::move(options));
   one.process->replica().on_config = [&one] { one.configured = true; };
 }
 

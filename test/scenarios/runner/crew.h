@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "app/model_process.h"
+#include "replica/model_process.h"
 #include "io/virtual_time.h"
 #include "timeline.h"
 
@@ -52,7 +52,7 @@ class Crew {
   // How it ended by itself, last; nullopt when it never did.
   std::optional<int> exit_code(const std::string& name) const;
   // Null when it is down.
-  app::Replica* replica(const std::string& name) const;
+  replica::Replica* replica(const std::string& name) const;
 
   // Each returns what is wrong, or nothing.
   std::string start(const std::string& name);

@@ -4,7 +4,7 @@
 #include <charconv>
 #include <sstream>
 
-#include "app/info_source.h"
+#include "view/info_source.h"
 #include "expectations.h"
 
 namespace careen::scenarios {
@@ -29,8 +29,8 @@ std::optional<double> metric(const std::string& exposition, const std::string& s
 }
 
 // The node's element of the info document; empty when there is none.
-std::string info_of(app::Replica& replica, const std::string& node) {
-  const auto pieces = app::info_source(replica).document();
+std::string info_of(replica::Replica& replica, const std::string& node) {
+  const auto pieces = view::info_source(replica).document();
   std::string text;
   while (pieces(text)) {
   }
@@ -63,7 +63,7 @@ Check read_metrics(const Value& value, Reading& reading) {
   }
   return [wanted, of](const Stage& stage, const Mark&) {
     const auto name = stage.crew.resolve(of);
-    app::Replica* replica = name ? stage.crew.replica(*name) : nullptr;
+    replica::Replica* replica = name ? stage.crew.replica(*name) : nullptr;
     if (!replica) return Verdict{false, name ? *name + " is down" : "no replica leads", {}};
     const std::string exposition = replica->metrics().expose();
     for (const auto& [series, amount] : wanted) {
@@ -85,7 +85,7 @@ Check read_problems(const Value& value, Reading& reading) {
   return [wanted, none](const Stage& stage, const Mark&) {
     std::vector<std::string> open;
     for (const std::string& name : stage.crew.names()) {
-      const app::Replica* replica = stage.crew.replica(name);
+      const replica::Replica* replica = stage.crew.replica(name);
       if (!replica) continue;
       for (const auto& [key, message] : stage.crew.replica(name)->problems().open()) {
         open.push_back(fmt::format("{}: {}", key, message));
@@ -107,7 +107,7 @@ Check read_config(const Value& value, Reading& reading) {
   if (text != "taken" && text != "refused") reading.faults.unknown(value.where, "outcome", text, {"taken", "refused"});
   return [taken = text == "taken"](const Stage& stage, const Mark&) {
     for (const std::string& name : stage.crew.names()) {
-      app::Replica* replica = stage.crew.replica(name);
+      replica::Replica* replica = stage.crew.replica(name);
       if (!replica) continue;
       const bool valid = metric(replica->metrics().expose(), "careen_config_valid").value_or(0) == 1;
       if (valid != taken) return Verdict{false, fmt::format("{} has {} it", name, valid ? "taken" : "refused"), {}};
@@ -166,7 +166,7 @@ Check read_info(const Value& value, Reading& reading) {
   }
   return [wanted](const Stage& stage, const Mark&) {
     const auto leader = stage.crew.leader();
-    app::Replica* replica = leader ? stage.crew.replica(*leader) : nullptr;
+    replica::Replica* replica = leader ? stage.crew.replica(*leader) : nullptr;
     if (!replica) return Verdict{false, "no replica leads", {}};
     for (const auto& [node, pattern] : wanted) {
       const std::string text = info_of(*replica, node);

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "app/replica.h"
+#include "replica/replica.h"
 #include "nodemaintenance/names.h"
 #include "profiles/data.h"
 #include "profiles/names.h"
@@ -128,7 +128,7 @@ void Witness::hear(const sim::Outside& outside, const sim::Outside::Message& mes
 
 void Witness::see(const sim::Change& change) {
   const bool further_lock = change.name == nodemaintenance::kLock;
-  const bool lock = further_lock || change.name == app::Replica::kLock;
+  const bool lock = further_lock || change.name == replica::Replica::kLock;
   if (change.collection == "/api/v1/nodes") see_node(change);
   if (change.collection.ends_with("/events")) see_event(change);
   if (change.collection == "/api/v1/pods") pods_.see(change, is_careen(change.by));

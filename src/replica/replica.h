@@ -7,7 +7,7 @@
 #include <memory>
 #include <string>
 
-#include "app/config_source.h"
+#include "replica/config_source.h"
 #include "budget/ledger.h"
 #include "drain/engine.h"
 #include "io/files.h"
@@ -26,7 +26,7 @@
 #include "profiles/controller.h"
 #include "profiles/shuffles.h"
 
-namespace careen::app {
+namespace careen::replica {
 
 struct ReplicaParts {
   io::Loop& loop;
@@ -178,4 +178,4 @@ class Replica {
   io::Scope leading_;
 };
 
-}  // namespace careen::app
+}  // namespace careen::replica

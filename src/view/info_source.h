@@ -1,12 +1,12 @@
 // What a replica has to tell about its nodes, for the info document.
 #pragma once
 
-#include "app/replica.h"
+#include "replica/replica.h"
 #include "web/info.h"
 
-namespace careen::app {
+namespace careen::view {
 
 // The replica must outlive it.
-web::InfoSource info_source(Replica& replica);
+web::InfoSource info_source(replica::Replica& replica);
 
-}  // namespace careen::app
+}  // namespace careen::view

@@ -6,11 +6,11 @@
 #include <optional>
 #include <string>
 
-#include "app/replica.h"
+#include "replica/replica.h"
 #include "io/virtual_time.h"
 #include "sim/cluster.h"
 
-namespace careen::app {
+namespace careen::replica {
 
 struct ModelProcessOptions {
   std::string name = "careen-0";  // its host; its connections are <name> and <name>/lease
@@ -62,4 +62,4 @@ class ModelProcess {
   io::Scope scope_;
 };
 
-}  // namespace careen::app
+}  // namespace careen::replica

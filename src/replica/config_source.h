@@ -12,7 +12,7 @@
 #include "io/problems.h"
 #include "profiles/config.h"
 
-namespace careen::app {
+namespace careen::replica {
 
 class ConfigSource {
  public:
@@ -45,4 +45,4 @@ class ConfigSource {
   std::unique_ptr<io::Files::Watch> watch_;
 };
 
-}  // namespace careen::app
+}  // namespace careen::replica

@@ -1,9 +1,9 @@
 // The whole of careen on the model cluster, in virtual time.
-#include "app/model_process.h"
+#include "replica/model_process.h"
 
 #include <gtest/gtest.h>
 
-namespace careen::app {
+namespace careen::replica {
 namespace {
 
 constexpr const char* kConfig = R"(
@@ -68,4 +68,4 @@ TEST_F(ModelProcessTest, SendsNothingUnderALeaseThatMayHaveEnded) {
 }
 
 }  // namespace
-}  // namespace careen::app
+}  // namespace careen::replica

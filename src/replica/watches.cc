@@ -2,12 +2,12 @@
 #include <algorithm>
 #include <utility>
 
-#include "app/replica.h"
+#include "replica/replica.h"
 #include "nodemaintenance/names.h"
 #include "profiles/hypervisors.h"
 #include "profiles/names.h"
 
-namespace careen::app {
+namespace careen::replica {
 
 using io::Task;
 
@@ -163,4 +163,4 @@ Task<void> Replica::tell_when_known(kube::Reflector& reflector, std::function<vo
   tell();
 }
 
-}  // namespace careen::app
+}  // namespace careen::replica

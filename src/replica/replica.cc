@@ -1,4 +1,4 @@
-#include "app/replica.h"
+#include "replica/replica.h"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 #include "nodemaintenance/names.h"
 #include "profiles/names.h"
 
-namespace careen::app {
+namespace careen::replica {
 
 using io::Task;
 
@@ -240,4 +240,4 @@ Task<void> Replica::stop_controllers() {
   co_await controller_.stop();
 }
 
-}  // namespace careen::app
+}  // namespace careen::replica

@@ -1,9 +1,11 @@
-#include "app/info_source.h"
+#include "view/info_source.h"
 
 #include "profiles/info.h"
 #include "profiles/names.h"
 
-namespace careen::app {
+namespace careen::view {
+
+using replica::Replica;
 
 namespace {
 
@@ -66,4 +68,4 @@ web::InfoSource info_source(Replica& replica) {
   return source;
 }
 
-}  // namespace careen::app
+}  // namespace careen::view

@@ -1,6 +1,6 @@
-#include "app/model_process.h"
+#include "replica/model_process.h"
 
-namespace careen::app {
+namespace careen::replica {
 
 ModelProcess::ModelProcess(io::VirtualTime& time, sim::Cluster& cluster, std::string config,
                            ModelProcessOptions options)
@@ -40,4 +40,4 @@ ModelProcess::~ModelProcess() = default;
 
 io::Task<void> ModelProcess::main() { exit_code_ = co_await replica_->main(); }
 
-}  // namespace careen::app
+}  // namespace careen::replica

@@ -1,11 +1,11 @@
-#include "app/config_source.h"
+#include "replica/config_source.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "io/virtual_time.h"
 
-namespace careen::app {
+namespace careen::replica {
 namespace {
 
 using testing::HasSubstr;
@@ -131,4 +131,4 @@ TEST_F(ConfigSourceTest, StrictlyAFileWithWarningsIsRefused) {
 }
 
 }  // namespace
-}  // namespace careen::app
+}  // namespace careen::replica

@@ -1,8 +1,8 @@
-#include "app/config_source.h"
+#include "replica/config_source.h"
 
 #include "profiles/plugins.h"
 
-namespace careen::app {
+namespace careen::replica {
 
 namespace {
 std::string lines(const std::vector<profiles::ConfigError>& errors) {
@@ -60,4 +60,4 @@ void ConfigSource::load() {
   taken_(std::make_shared<const profiles::Config>(std::move(*config)));
 }
 
-}  // namespace careen::app
+}  // namespace careen::replica
