@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <set>
 
 #include "app/drain_rehearsal.h"
 #include "app/drain_report.h"
@@ -50,7 +51,7 @@ class Drain {
         hopeless_(session.loop),
         scope_(session.loop) {
     for (kube::Node& node : nodes) work_.push_back({std::move(node), {}, false, false});
-    engine_.subscribe([this](const drain::Key&) { changed_.notify(); });
+    engine_.subscribe([this](const drain::Key& key) { has_changed(key.node); });
     session_.on_problem = [this](std::string_view key, std::string_view message) { take_problem(key, message); };
   }
   ~Drain() { session_.on_problem = nullptr; }
@@ -81,8 +82,15 @@ class Drain {
   Task<void> look_why_no_pods();
   void take_problem(std::string_view key, std::string_view message);
 
+  // What it shows of that node may be another.
+  void has_changed(const std::string& node) {
+    news_.insert(node);
+    changed_.notify();
+  }
+
   Task<void> follow();
   void show();
+  void show(Work& work, std::vector<NodeView>& views);
   void show_news(Work& work, const Progress& progress);
   void finish(Work& work, const Progress& progress);
   void fail(Work& work, DrainEnd end, std::vector<std::string> errors);
@@ -101,6 +109,7 @@ class Drain {
   ProgressLog log_;
   std::vector<Work> work_;
   std::string no_pods_;  // why none can ever be read
+  std::set<std::string> news_;  // nodes of which there is something new to show
   io::Signal changed_;
   io::Gate hopeless_;
   io::Scope scope_;
@@ -149,7 +158,7 @@ Task<void> Drain::cordon(Work& work) {
   work.node = std::move(*cordoned);
   work.report.cordoned = true;
   engine_.begin(key_of(work), options_.drain);
-  changed_.notify();
+  has_changed(work.node.name);
 }
 
 Task<void> Drain::tell_what_is_known() {
@@ -196,7 +205,9 @@ Task<void> Drain::follow() {
   }
 }
 
+// On a terminal all nodes, a few times a second; elsewhere, after each change, those that it concerns.
 void Drain::show() {
+  const auto news = std::exchange(news_, {});
   std::vector<NodeView> views;
   for (Work& work : work_) {
     if (work.finished) continue;
@@ -205,17 +216,18 @@ void Drain::show() {
            {fmt::format("unable to read the pods of node \"{}\": {}", work.node.name, no_pods_)});
       continue;
     }
-    const Progress* progress = engine_.progress(key_of(work));
-    if (!progress) continue;
-    show_news(work, *progress);
-    if (progress->phase != Progress::Phase::draining) {
-      finish(work, *progress);
-      continue;
-    }
-    work.report.progress = *progress;
-    views.push_back(view_of(work.node.name, *progress, session_.now()));
+    if (screen_.live() || news.contains(work.node.name)) show(work, views);
   }
   if (!options_.json) screen_.redraw(frame(views, screen_));
+}
+
+void Drain::show(Work& work, std::vector<NodeView>& views) {
+  const Progress* progress = engine_.progress(key_of(work));
+  if (!progress) return;
+  show_news(work, *progress);
+  if (progress->phase != Progress::Phase::draining) return finish(work, *progress);
+  work.report.progress = *progress;
+  views.push_back(view_of(work.node.name, *progress, session_.now()));
 }
 
 void Drain::show_news(Work& work, const Progress& progress) {
