@@ -1,129 +1,16 @@
 #include "profiles/config.h"
 
-#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
-
-#include "profiles/check_context.h"
-#include "profiles/trigger_context.h"
+#include "profiles/test_config.h"
 
 namespace careen::profiles {
 namespace {
 
-using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
-using testing::Not;
-
-// Plugins that only remember what their configuration said.
-class FakeCheck final : public Check {
- public:
-  FakeCheck(std::string_view type, std::string seen) : seen(std::move(seen)), type_(type) {}
-  std::string_view type() const override { return type_; }
-  CheckResult run(const CheckContext&) const override { return {}; }
-  const std::string seen;
-
- private:
-  std::string_view type_;
-};
-
-class FakeTrigger final : public Trigger {
- public:
-  explicit FakeTrigger(std::string seen) : seen(std::move(seen)) {}
-  std::string_view type() const override { return "alterLabel"; }
-  TriggerResult apply(TriggerContext&) const override { return {}; }
-  const std::string seen;
-};
-
-class FakeNotify final : public Notify {
- public:
-  std::string_view type() const override { return "log"; }
-  io::Result<notify::Message> render(const templates::TemplateData&) const override { return notify::Message{}; }
-  const templates::NodeFields& fields() const override { return fields_; }
-  std::shared_ptr<const notify::Sender> sender() const override { return nullptr; }
-
- private:
-  templates::NodeFields fields_;
-};
-
-PluginRegistry registry() {
-  PluginRegistry result;
-  result.checks["hasLabel"] = {[](ConfigReader& reader) -> std::unique_ptr<Check> {
-                                 std::string key = reader.string("key", Required::yes);
-                                 return std::make_unique<FakeCheck>("hasLabel",
-                                                                    key + "=" + reader.string("value", Required::no));
-                               },
-                               {"hasLabel", "", {{.name = "key", .required = true}, {.name = "value"}}, ""}};
-  result.checks["hasAnnotation"] = result.checks["hasLabel"];
-  result.checks["maxMaintenance"] = {
-      [](ConfigReader& reader) -> std::unique_ptr<Check> {
-        return std::make_unique<FakeCheck>("maxMaintenance", fmt::format("{}", reader.integer("max", Required::yes)));
-      },
-      {"maxMaintenance", "", {{.name = "max", .type = KeyType::integer, .required = true}}, ""}};
-  result.triggers["alterLabel"] = {
-      [](ConfigReader& reader) -> std::unique_ptr<Trigger> {
-        std::string key = reader.string("key", Required::yes);
-        return std::make_unique<FakeTrigger>(reader.boolean("remove") ? "-" + key : key);
-      },
-      {"alterLabel",
-       "",
-       {{.name = "key", .required = true}, {.name = "value"}, {.name = "remove", .type = KeyType::boolean}},
-       ""}};
-  result.triggers["alterAnnotation"] = result.triggers["alterLabel"];
-  result.notifies["log"] = {[](ConfigReader& reader) -> std::unique_ptr<Notify> {
-                              reader.string("message", Required::yes);
-                              reader.string("token", Required::no);
-                              reader.object("to").string("host", Required::no);
-                              for (ConfigReader& copy : reader.objects("copies")) copy.string("host", Required::no);
-                              return std::make_unique<FakeNotify>();
-                            },
-                            {"log",
-                             "",
-                             {{.name = "message", .required = true},
-                              {.name = "token", .secret = true},
-                              {.name = "to", .type = KeyType::object, .keys = {{.name = "host"}}},
-                              {.name = "copies", .type = KeyType::objects, .keys = {{.name = "host"}}}},
-                             ""}};
-  result.known_but_unavailable = {"stagger", "clusterSemver", "slack", "eviction"};
-  return result;
-}
-
-std::optional<std::string> environment(std::string_view name) {
-  if (name == "SECRET") return "hunter2";
-  if (name == "TRUE") return "true";
-  if (name == "TOKEN") return "t0ken";
-  if (name == "CHAIN") return "one && two";
-  return std::nullopt;
-}
-
-auto load(std::string_view text) { return load_config(text, "maintenance.yaml", registry(), environment); }
-
-std::vector<std::string> texts(const std::vector<ConfigError>& errors) {
-  std::vector<std::string> out;
-  for (const ConfigError& error : errors) out.push_back(error.to_text());
-  return out;
-}
-
-std::vector<std::string> errors_of(std::string_view text) {
-  const auto config = load(text);
-  return config ? std::vector<std::string>{} : texts(config.error());
-}
-
-Config loaded(std::string_view text) {
-  auto config = load(text);
-  if (!config) {
-    ADD_FAILURE() << fmt::format("{}", fmt::join(texts(config.error()), "\n"));
-    return {};
-  }
-  return std::move(*config);
-}
-
-std::vector<std::string> warnings_of(std::string_view text) { return texts(loaded(text).warnings); }
-
-const std::string& seen(const CheckInstance& instance) { return dynamic_cast<const FakeCheck&>(*instance.check).seen; }
 
 // A rolling operating-system update with a manual approval, as clusters really run it.
 constexpr std::string_view kUpdates = R"(intervals:
@@ -275,22 +162,6 @@ TEST(ConfigTest, TheTopLevelMustBeAMap) {
   EXPECT_THAT(errors_of(std::string(2 << 20, ' ')), ElementsAre(HasSubstr("maintenance.yaml: the file is larger")));
 }
 
-// Two checks, two triggers and a notification to refer to, then what the test is about.
-std::string with(std::string_view rest) {
-  return fmt::format(R"(intervals: {{requeue: 1s}}
-instances:
-  check:
-  - {{name: one, type: hasLabel, config: {{key: 1st}}}}
-  - {{name: can_drain, type: hasLabel, config: {{key: drain}}}}
-  trigger:
-  - {{name: mark, type: alterLabel, config: {{key: marked}}}}
-  - {{name: un-mark, type: alterLabel, config: {{key: marked, remove: true}}}}
-  notify:
-  - {{name: tell, type: log, config: {{message: m}}, schedule: {{type: periodic, config: {{}}}}}}
-{})",
-                     rest);
-}
-
 TEST(ConfigTest, NamesThatAreNotDefinedAreReportedWithTheirPlace) {
   EXPECT_THAT(errors_of(with(R"(profiles:
 - name: p
@@ -389,114 +260,6 @@ TEST(ConfigTest, ChainsMayBeEmpty) {
   EXPECT_NE(config.find_profile("q"), nullptr);
 }
 
-TEST(ConfigTest, PluginTypes) {
-  EXPECT_THAT(
-      errors_of(R"(intervals: {requeue: 1s}
-instances:
-  check:
-  - {name: a, type: hasLable, config: {key: k}}
-  - {name: b, type: stagger, config: {}}
-  - {name: c, type: alterLabel, config: {key: k}}
-  - {name: d, config: {}}
-  - {name: e, type: nonsense}
-  - {name: f, type: clusterSemvar}
-  - hasLabel: {name: g, config: {}}
-  - text
-  notify:
-  - {name: a, type: slack, config: {}, schedule: {type: periodic, config: {}}}
-  trigger:
-  - {name: a, type: eviction, config: {action: drain}}
-)"),
-      ElementsAre("maintenance.yaml:4:21: check \"a\": type \"hasLable\" is not known; did you mean \"hasLabel\"?",
-                  "maintenance.yaml:5:21: check \"b\": type \"stagger\" is not available in this version of careen",
-                  "maintenance.yaml:6:21: check \"c\": type \"alterLabel\" belongs below \"instances.trigger\", not "
-                  "\"instances.check\"",
-                  "maintenance.yaml:7:5: check \"d\" has no type",
-                  "maintenance.yaml:8:21: check \"e\": type \"nonsense\" is not known",
-                  "maintenance.yaml:9:21: check \"f\": type \"clusterSemvar\" is not known; did you mean "
-                  "\"clusterSemver\"?",
-                  "maintenance.yaml:10:5: check \"\" has no type; this is the layout used before 2022: write "
-                  "\"type: hasLabel\" beside \"name\" and \"config\"",
-                  HasSubstr("maintenance.yaml:11:5: a check instance must be a map"),
-                  "maintenance.yaml:13:21: notification \"a\": type \"slack\" is not available in this version of "
-                  "careen",
-                  "maintenance.yaml:15:21: trigger \"a\": type \"eviction\" is not available in this version of "
-                  "careen"));
-}
-
-// An instance with an error of its own is still defined: its users get no second error.
-TEST(ConfigTest, ErrorsOfPluginsAreReportedTogether) {
-  EXPECT_THAT(errors_of(R"(intervals: {requeue: 1s}
-instances:
-  check:
-  - name: a
-    type: hasLabel
-    config: null
-  - name: b
-    type: hasLabel
-  - name: c
-    type: maxMaintenance
-    config: {max: lots}
-  - name: d
-    type: hasLabel
-    config: text
-profiles:
-- name: p
-  operational:
-    transitions:
-    - {check: a && b && c && d, next: in-maintenance}
-)"),
-              ElementsAre("maintenance.yaml:4:5: check \"a\": \"key\" is required",
-                          "maintenance.yaml:7:5: check \"b\": \"key\" is required",
-                          "maintenance.yaml:11:19: check \"c\": \"max\" must be an integer, not \"lots\"",
-                          "maintenance.yaml:14:13: check \"d\" must be a map of keys and values"));
-}
-
-TEST(ConfigTest, OfTwoInstancesWithOneNameTheLaterWins) {
-  const Config config = loaded(R"(intervals: {requeue: 1s}
-instances:
-  check:
-  - {name: a, type: hasLabel, config: {key: first}}
-  - {name: b, type: hasLabel, config: {key: other}}
-  - {name: a, type: hasLabel, config: {key: second}}
-  trigger:
-  - {name: a, type: alterLabel, config: {key: k}}
-profiles:
-- {name: p, operational: {transitions: [{check: a && b, next: in-maintenance, trigger: a}]}}
-- {name: p, operational: {transitions: [{check: b && a, next: in-maintenance}]}}
-)");
-  ASSERT_EQ(config.checks.size(), 2U);
-  EXPECT_EQ(seen(config.checks[0]), "second=");
-  EXPECT_THAT(config.find_profile("p")->at(State::operational).transitions.at(0).check.leaves, ElementsAre(1, 0));
-  EXPECT_THAT(texts(config.warnings),
-              ElementsAre("maintenance.yaml:6:5: check \"a\" is defined twice; this one replaces the one above",
-                          "maintenance.yaml:11:3: profile \"p\" is defined twice; this one replaces the one above"));
-}
-
-TEST(ConfigTest, AnInstanceMayLackAName) {
-  const Config config = loaded(R"(intervals: {requeue: 1s}
-instances:
-  trigger:
-  - {type: alterLabel, config: {key: k}}
-profiles:
-- {name: p, operational: {enter: " "}}
-)");
-  EXPECT_THAT(config.find_profile("p")->at(State::operational).enter, ElementsAre(0));
-  EXPECT_THAT(texts(config.warnings), ElementsAre("maintenance.yaml:4:5: this trigger instance has no name"));
-}
-
-TEST(ConfigTest, ANameThatYamlReadsAsABooleanIsCalledThat) {
-  const Config config = loaded(R"(intervals: {requeue: 1s}
-instances:
-  check:
-  - {name: n, type: hasLabel, config: {key: k}}
-profiles:
-- {name: p, operational: {transitions: [{check: n, next: in-maintenance}]}}
-)");
-  EXPECT_EQ(config.checks.at(0).name, "false");
-  EXPECT_THAT(texts(config.warnings), ElementsAre(HasSubstr("4:12: YAML reads this name as a boolean")));
-}
-
 TEST(ConfigTest, Profiles) {
   EXPECT_THAT(errors_of("intervals: {requeue: 1s}\nprofiles:\n- operational: {}\n- name: ''\n- 5\n- {name: p, "
                         "operational: x, in-maintenance: {transitions: z}}\n"),
@@ -543,105 +306,6 @@ profiles:
                           HasSubstr("15:5: \"trigger\" directly below a state")));
 }
 
-TEST(ConfigTest, KeysThatAreNotKnownAreWarnedAboutOnEveryLevel) {
-  EXPECT_THAT(
-      warnings_of(R"(intervals: {requeue: 1s, notify: 5h, requeues: 2s}
-keys: {approval: x}
-profile: []
-instances:
-  checks: []
-  check:
-  - {name: a, type: hasLabel, config: {key: k, vlaue: v}, schedule: {}}
-  notify:
-  - name: b
-    type: log
-    config: {message: m, extra: 1, to: {hots: x}, copies: [{host: x}, {hoste: y, to: z}]}
-    schedule: {type: periodic, config: {intervall: 1h, delay: 1m}, when: now}
-profiles:
-- name: p
-  in_maintenance: {}
-  operational: {transition: [], transitions: [{check: a, next: in-maintenance, triggers: t}]}
-dashboard: {labelFilter: [a], labelfilter: [b]}
-)"),
-      ElementsAre(
-          HasSubstr("1:26: the key \"notify\" is not known and has no effect: each notification has a \"schedule\""),
-          "maintenance.yaml:1:38: the key \"requeues\" is not known and has no effect",
-          "maintenance.yaml:2:1: the key \"keys\" is not known and has no effect: it is left over from older versions",
-          "maintenance.yaml:3:1: the key \"profile\" is not known and has no effect",
-          "maintenance.yaml:5:3: the key \"checks\" is not known and has no effect",
-          "maintenance.yaml:7:48: check \"a\": the key \"vlaue\" is not known and has no effect; did you mean "
-          "\"value\"?",
-          "maintenance.yaml:7:59: the key \"schedule\" is not known and has no effect",
-          "maintenance.yaml:11:26: notification \"b\": the key \"extra\" is not known and has no effect",
-          "maintenance.yaml:11:41: notification \"b\": \"to\": the key \"hots\" is not known and has no effect; did "
-          "you mean \"host\"?",
-          "maintenance.yaml:11:72: notification \"b\": \"copies\": the key \"hoste\" is not known and has no effect; "
-          "did you mean \"host\"?",
-          "maintenance.yaml:11:82: notification \"b\": \"copies\": the key \"to\" is not known and has no effect",
-          "maintenance.yaml:12:41: notification \"b\": \"schedule.config\": the key \"intervall\" is not known and has "
-          "no effect; did you mean \"interval\"?",
-          "maintenance.yaml:12:56: notification \"b\": \"schedule.config\": the key \"delay\" is not known and has no "
-          "effect",
-          "maintenance.yaml:12:68: the key \"when\" is not known and has no effect",
-          "maintenance.yaml:15:3: the key \"in_maintenance\" is not known and has no effect; did you mean "
-          "\"in-maintenance\"?",
-          "maintenance.yaml:16:17: the key \"transition\" is not known and has no effect",
-          "maintenance.yaml:16:80: the key \"triggers\" is not known and has no effect; did you mean \"trigger\"?",
-          "maintenance.yaml:17:31: the key \"labelfilter\" is not known and has no effect"));
-}
-
-// Keys of the top level that texts refer to, or that hold what an anchor shares, have an effect.
-TEST(ConfigTest, VariablesAndAnchorsAtTheTopLevelAreNoUnknownKeys) {
-  EXPECT_THAT(warnings_of(R"(intervals: {requeue: "${every:5s}"}
-every: 90s
-unused: 5s
-common: &common {type: hasLabel, config: {key: shared}}
-texts: {inner: [&text hasLabel]}
-idle: &idle {type: hasLabel}
-instances:
-  check:
-  - {<<: *common, name: a}
-  - {type: *text, name: b, config: {key: k}}
-)"),
-              ElementsAre(HasSubstr("3:1: the key \"unused\" is not known"), HasSubstr("6:1: the key \"idle\"")));
-}
-
-// The error says it already.
-TEST(ConfigTest, AKeyThatAnErrorNamesIsNotWarnedAboutAsWell) {
-  const ConfigReport report = examine_config(R"(intervals: {requeu: 1s}
-instances:
-  check:
-  - {name: a, type: hasLabel, config: {kye: k, nothing: x}}
-  - hasLabel: {name: g, config: {}}
-)",
-                                             "maintenance.yaml", registry(), environment);
-  EXPECT_FALSE(report.config);
-  EXPECT_THAT(texts(report.errors),
-              ElementsAre(HasSubstr("did you mean \"requeue\""), HasSubstr("did you mean \"key\""),
-                          HasSubstr("the layout used before 2022")));
-  EXPECT_THAT(texts(report.warnings), ElementsAre(HasSubstr("4:48: check \"a\": the key \"nothing\" is not known"),
-                                                  HasSubstr("5:5: this check instance has no name")));
-}
-
-TEST(ConfigTest, SecretsAreCollected) {
-  const Config config = loaded(R"(intervals: {requeue: 1s}
-here: inner text
-instances:
-  check:
-  - {name: a, type: hasLabel, config: {key: "${SECRET}", value: "${TRUE}"}}
-  - {name: b, type: hasLabel, config: {key: "x-${SECRET}-${here}", value: plain}}
-  notify:
-  - name: c
-    type: log
-    config: {message: "${NONE:abc}", token: literal}
-    schedule: {type: periodic, config: {}}
-  - {name: d, type: log, config: {message: m, token: 123456}, schedule: {type: periodic, config: {}}}
-)");
-  EXPECT_THAT(config.secrets, ElementsAre("hunter2", "literal", "x-hunter2-inner text"));
-  EXPECT_EQ(config.redact("GET /x-hunter2-inner text?a=literal,hunter2hunter2 plain"), "GET /***?a=***,****** plain");
-  EXPECT_EQ(Config{}.redact("as it is"), "as it is");
-}
-
 TEST(ConfigTest, Schedules) {
   const auto schedule = [](std::string_view text) {
     return fmt::format(
@@ -673,46 +337,6 @@ TEST(ConfigTest, Schedules) {
       ElementsAre(HasSubstr("\"instant\" must be a time of day"), HasSubstr("\"weekdays\" must be names of days")));
   EXPECT_THAT(errors_of(schedule("    schedule: {type: scheduled, config: {}}\n")),
               ElementsAre(HasSubstr("\"instant\" is required"), HasSubstr("\"weekdays\" is required")));
-}
-
-TEST(ConfigTest, VariablesWorkEverywhereAndStaySecret) {
-  const Config config = loaded(R"(intervals: {requeue: "${every:5s}"}
-every: 90s
-instances:
-  check:
-  - {name: one, type: hasLabel, config: {key: k}}
-  - {name: "${second:two}", type: "${kind}", config: {key: k}}
-kind: hasLabel
-profiles:
-- {name: "${second:two}", operational: {transitions: [{check: "${CHAIN}", next: in-maintenance}]}}
-)");
-  EXPECT_EQ(config.requeue, io::seconds{90});
-  EXPECT_EQ(config.checks.at(1).name, "two");
-  EXPECT_THAT(config.find_profile("two")->at(State::operational).transitions.at(0).check.leaves, ElementsAre(0, 1));
-
-  const auto errors = errors_of(R"(intervals: {requeue: "${SECRET}"}
-instances:
-  check:
-  - {name: "${SECRET}", type: hasLabel, config: {}}
-  - {name: "${SECRET}", type: "${SECRET}"}
-  - {name: "${SECRET}", type: "${NOT_SET}"}
-  trigger:
-  - {name: a, type: alterLabel, config: {key: k, remove: "${SECRET}"}}
-  notify:
-  - {name: a, type: log, config: {message: m}, schedule: {type: "${SECRET}", config: {}}}
-profiles:
-- name: p--${SECRET}
-  operational:
-    notify: ${SECRET}
-    enter: a && ${SECRET}
-    transitions:
-    - {check: "${SECRET} ${SECRET}", next: "${SECRET}", trigger: "${SECRET}"}
-    - {check: hunter, next: in-maintenance}
-)");
-  EXPECT_EQ(errors.size(), 12U) << fmt::format("{}", fmt::join(errors, "\n"));
-  EXPECT_THAT(errors, Contains(HasSubstr("the variable \"NOT_SET\" is not set")));
-  for (const std::string& error : errors) EXPECT_THAT(error, Not(HasSubstr("hunter2")));
-  EXPECT_THAT(errors, Contains("maintenance.yaml:18:15: check \"hunter\" is not defined"));
 }
 
 TEST(ConfigTest, AnchorsAndMergesWork) {
