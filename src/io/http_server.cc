@@ -335,9 +335,22 @@ class StreamConnection final : public Connection, public std::enable_shared_from
       request.headers.emplace_back(std::string(field.name_string()), std::string(field.value()));
     }
     request.body = std::move(message.body());
+    set_peer(request);
     head_only_ = message.method() == http::verb::head;
     no_limit();
     core_->handlers.spawn(answer(*core_, this->shared_from_this(), std::move(request)));
+  }
+
+  // An IPv4 client of a socket for both has an IPv6 address that stands for its own.
+  void set_peer(ServerRequest& request) {
+    ErrorCode error;
+    asio::ip::address address = socket().remote_endpoint(error).address();
+    if (error) return;
+    if (address.is_v6() && address.to_v6().is_v4_mapped()) {
+      address = asio::ip::make_address_v4(asio::ip::v4_mapped, address.to_v6());
+    }
+    request.peer = address.to_string();
+    request.local = address.is_loopback();
   }
 
   void refuse(const ErrorCode& error) {

@@ -21,6 +21,8 @@ struct ServerRequest {
   Headers headers;
   std::string body;
   std::string target = {};  // as it was sent: path and query
+  std::string peer = {};    // the address it came from, without the port
+  bool local = false;       // that is a loopback address
 };
 
 // A body in pieces. It is destroyed, also while it is being read, when the client goes away.

@@ -83,6 +83,23 @@ Task<ServerResponse> describe(ServerRequest request) {
   co_return response;
 }
 
+TEST_F(HttpServerTest, KnowsWhereARequestComesFrom) {
+  for (const char* address : {"127.0.0.1:0", ":0"}) {
+    ServerOptions options;
+    options.address = address;
+    ServerRequest seen;
+    serve(
+        [&](ServerRequest request) {
+          seen = std::move(request);
+          return hello();
+        },
+        std::move(options));
+    ASSERT_TRUE(get("/"));
+    EXPECT_EQ(seen.peer, "127.0.0.1") << address;
+    EXPECT_TRUE(seen.local) << address;
+  }
+}
+
 TEST_F(HttpServerTest, HandsOverTheRequestAndTheAnswer) {
   serve(describe);
   HttpRequest request;

@@ -7,13 +7,16 @@ void Problems::raise(std::string_view key, std::string_view message) {
   if (!fresh && it->second == message) return;
   it->second = message;
   log_.error(message, "problem", key);
+  if (listener_) listener_(it->first, &it->second);
 }
 
 void Problems::clear(std::string_view key) {
   const auto it = open_.find(key);
   if (it == open_.end()) return;
+  const std::string gone = it->first;
   open_.erase(it);
   log_.info("the problem is gone", "problem", key);
+  if (listener_) listener_(gone, nullptr);
 }
 
 }  // namespace careen::io

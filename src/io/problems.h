@@ -2,6 +2,7 @@
 // more when it is gone, never in between; probes and metrics list the open ones.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <string>
 #include <string_view>
@@ -19,8 +20,13 @@ class Problems {
   void clear(std::string_view key);
   const std::map<std::string, std::string, std::less<>>& open() const { return open_; }
 
+  // Called when a problem has appeared or changed, and, with null, when it is gone.
+  using Listener = std::function<void(const std::string& key, const std::string* message)>;
+  void on_change(Listener listener) { listener_ = std::move(listener); }
+
  private:
   Log log_;
+  Listener listener_;
   std::map<std::string, std::string, std::less<>> open_;
 };
 

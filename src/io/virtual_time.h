@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <random>
 #include <vector>
 
@@ -33,12 +34,13 @@ class VirtualTime {
   void resume(Loop& loop);
   // Runs what is ready now, without moving the clock.
   void settle();
+  // When the clock would next jump to; none while nobody waits for a time.
+  std::optional<Steady> next_timer() const;
 
  private:
   class VirtualLoop;
   VirtualLoop& own(Loop& loop);
   bool step();
-  std::optional<Steady> next_timer() const;
   void advance(Steady to);
 
   Wall start_;

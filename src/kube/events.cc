@@ -415,7 +415,10 @@ EventRecorder::EventRecorder(io::Loop& loop, Client& client, io::Metrics& metric
 
 EventRecorder::~EventRecorder() = default;
 
-void EventRecorder::record(EventRecord event) { parts_->record(std::move(event)); }
+void EventRecorder::record(EventRecord event) {
+  if (listener_) listener_(event);
+  parts_->record(std::move(event));
+}
 
 io::Task<void> EventRecorder::run() { return parts_->dispatch(); }
 

@@ -2,6 +2,7 @@
 // minutes are folded into one event that counts them.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -49,6 +50,8 @@ class EventRecorder {
 
   // Drops the event, and counts that in careen_events_dropped_total, when 4,000 wait.
   void record(EventRecord event);
+  // Called for each event that is recorded, repetitions included, before it is sent.
+  void on_record(std::function<void(const EventRecord&)> listener) { listener_ = std::move(listener); }
   // Sends what was recorded, several at once; runs until cancelled.
   io::Task<void> run();
   // Waits until all that was recorded has been sent or dropped, counts included, `limit` at the most.
@@ -61,6 +64,7 @@ class EventRecorder {
  private:
   struct Parts;
   std::unique_ptr<Parts> parts_;
+  std::function<void(const EventRecord&)> listener_;
 };
 
 // The longest beginning of `text` of at most `limit` bytes that ends with a whole UTF-8 character.

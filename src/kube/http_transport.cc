@@ -91,6 +91,7 @@ io::HttpRequest HttpTransport::prepare(const Request& request, const Credentials
   prepared.headers = credentials.headers;
   prepared.headers.emplace_back("Accept", request.accept.empty() ? "application/json" : request.accept);
   if (!request.content_type.empty()) prepared.headers.emplace_back("Content-Type", request.content_type);
+  prepared.headers.insert(prepared.headers.end(), headers_.begin(), headers_.end());
   prepared.body = request.body;
   prepared.timeout = left;
   prepared.connect_timeout = std::min(prepared.connect_timeout, left);

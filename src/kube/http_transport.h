@@ -31,6 +31,9 @@ class HttpTransport final : public Transport {
   io::Task<io::Result<StreamResponse>> open(Request request) override;
   std::string_view host() const override { return host_; }
 
+  // Sent with every request from now on, besides the credentials.
+  void set_headers(io::Headers headers) { headers_ = std::move(headers); }
+
  private:
   // Requests in flight keep the client they began with.
   std::shared_ptr<io::HttpClient> client_for(const Credentials& credentials);
@@ -52,6 +55,7 @@ class HttpTransport final : public Transport {
   MakeClient make_client_;
   io::HttpClientOptions options_;
   std::string host_;
+  io::Headers headers_;
   std::shared_ptr<const io::TlsOptions> tls_;
   std::shared_ptr<io::HttpClient> client_;
 };
