@@ -18,7 +18,7 @@ namespace careen::budget {
 struct Pause {
   std::string profile;  // empty: everything
   std::string by;       // ana@host
-  io::Wall since{};     // in whole seconds
+  io::Wall since{};     // in whole seconds; the epoch when that is not known
   std::string reason;   // may be empty
   bool operator==(const Pause&) const = default;
   // paused by ana@host since 2026-03-01T10:00:00Z: broken images
@@ -32,6 +32,7 @@ struct PauseRecord {
 
   std::map<std::string, Pause> pauses;  // by profile; "" is everything
 
+  // The error says where, what is there, and what was expected.
   static tl::expected<PauseRecord, std::string> parse(std::string_view text);
   std::string text() const;
 };
@@ -39,8 +40,8 @@ struct PauseRecord {
 // What is paused now, as far as is known. Everything is until that is known, and while the record cannot be read.
 class Pauses {
  public:
-  // Nothing is known: what stops everything, for people. Without it nothing is paused.
-  void unknown(std::string why);
+  // Nothing is known: what stops everything, for people, and since when. Without it nothing is paused.
+  void unknown(std::string why, io::Wall since = {});
   void set(PauseRecord record);
 
   // The pause that concerns this profile, of everything first; "" asks for what is no profile's. Null: none.
@@ -52,7 +53,7 @@ class Pauses {
 
  private:
   void tell() const;
-  std::map<std::string, Pause> pauses_;
+  std::map<std::string, Pause, std::less<>> pauses_;
   std::optional<Pause> unknown_;
   std::vector<std::function<void()>> listeners_;
 };

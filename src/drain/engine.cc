@@ -35,6 +35,10 @@ Engine::Parts::Parts(Engine& owner, EngineParts parts, EngineOptions given)
   p.budgets.subscribe([this, still](const kube::DisruptionBudget* before, const kube::DisruptionBudget* after) {
     if (!still.expired()) budget_changed(before, after);
   });
+  if (!p.pauses) return;
+  p.pauses->subscribe([this, still] {
+    if (!still.expired()) pauses_changed();
+  });
 }
 
 void Engine::Parts::begin(const Key& key, Options wanted) {
@@ -58,6 +62,7 @@ void Engine::Parts::begin(const Key& key, Options wanted) {
   drain.progress.begun = p.loop.wall_now();
   by_node[key.node].push_back(&drain);
   p.log.info("drain begins", "node", key.node, "owner", key.owner);
+  follow_pause(drain);
   set_options(drain, std::move(wanted));
   start_list(drain);
 }
@@ -66,8 +71,7 @@ void Engine::Parts::begin(const Key& key, Options wanted) {
 void Engine::Parts::set_options(Drain& drain, Options wanted) {
   drain.options = std::move(wanted);
   drain.timed_out = false;
-  drain.deadline.cancel();
-  if (drain.options.timeout > io::Duration::zero()) drain.deadline.set(drain.begun_at + drain.options.timeout);
+  set_deadline(drain);
   std::vector<kube::Pod> bound;
   p.pods.for_each_on(drain.key.node, [&](const kube::Pod& pod) { bound.push_back(pod); });
   std::sort(bound.begin(), bound.end(),
@@ -115,7 +119,7 @@ void Engine::Parts::time_is_over(Drain& drain) {
 }
 
 bool Engine::Parts::is_active(const Drain& drain) const {
-  if (!pods_are_known || drain.timed_out || drain.refusals > 0) return false;
+  if (!pods_are_known || drain.timed_out || drain.refusals > 0 || drain.paused_since) return false;
   return drain.listing == Drain::Listing::done || !drain.may_be_refused();
 }
 
@@ -153,6 +157,18 @@ void Engine::begin(const Key& key, Options options) { parts_->begin(key, std::mo
 void Engine::end(const Key& key) { parts_->end(key); }
 
 bool Engine::has(const Key& key) const { return parts_->drains.contains(key); }
+
+std::vector<Key> Engine::keys() const {
+  std::vector<Key> all;
+  for (const auto& [key, drain] : parts_->drains) all.push_back(key);
+  return all;
+}
+
+std::optional<Progress::Phase> Engine::phase(const Key& key) const {
+  const auto it = parts_->drains.find(key);
+  if (it == parts_->drains.end()) return std::nullopt;
+  return it->second->progress.phase;
+}
 
 const Progress* Engine::progress(const Key& key) const {
   const auto it = parts_->drains.find(key);

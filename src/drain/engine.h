@@ -6,8 +6,10 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "drain/options.h"
 #include "drain/progress.h"
@@ -19,6 +21,10 @@
 #include "kube/disruption_budget.h"
 #include "kube/events.h"
 #include "kube/pod_store.h"
+
+namespace careen::budget {
+class Pauses;
+}
 
 namespace careen::drain {
 
@@ -33,6 +39,8 @@ struct EngineParts {
   io::Metrics& metrics;
   io::Problems& problems;
   io::Log log;
+  // Null: nothing is ever paused. A drain whose owner is paused sends nothing, and its time does not run.
+  budget::Pauses* pauses = nullptr;
 };
 
 struct EngineOptions {
@@ -65,6 +73,10 @@ class Engine {
   // Requests on their way are not taken back. Nothing happens if there is no such drain.
   void end(const Key& key);
   bool has(const Key& key) const;
+  // All drains there are, by node.
+  std::vector<Key> keys() const;
+  // Nothing when there is no such drain.
+  std::optional<Progress::Phase> phase(const Key& key) const;
   // Null when there is no such drain. Lives until the engine is used again.
   const Progress* progress(const Key& key) const;
 

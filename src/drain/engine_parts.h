@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "budget/pause.h"
 #include "drain/decide.h"
 #include "drain/engine.h"
 #include "drain/lane.h"
@@ -112,6 +113,8 @@ struct Drain {
   bool timed_out = false;
   bool measured = false;
   bool dirty = false;
+  std::optional<io::Steady> paused_since;
+  io::Duration paused_for{};  // before that
   io::Alarm deadline;
   io::Alarm list_again;
   Progress progress;  // its pods and texts are filled in when somebody asks
@@ -131,6 +134,12 @@ struct Engine::Parts {
   void time_is_over(Drain& drain);
   bool is_active(const Drain& drain) const;
   void update_phase(Drain& drain);
+
+  // Pauses (engine_pause.cc).
+  void pauses_changed();
+  void follow_pause(Drain& drain);
+  void set_deadline(Drain& drain);
+  const budget::Pause* pause_of(const Drain& drain) const;
 
   // What happens to pods and budgets (engine_follow.cc).
   void pod_changed(const kube::Pod* before, const kube::Pod* after);

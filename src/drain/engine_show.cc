@@ -115,6 +115,8 @@ void Engine::Parts::write_event(const Target& target, std::string type, std::str
 
 const Progress& Engine::Parts::progress_of(Drain& drain) {
   Progress& out = drain.progress;
+  out.paused = drain.paused_for;
+  if (drain.paused_since) out.paused += p.loop.now() - *drain.paused_since;
   out.pods.clear();
   Remarks refusals, warnings;
   for (const auto& [name, target] : drain.pods) {
@@ -158,6 +160,7 @@ std::string Engine::Parts::reason_of(const Drain& drain, Target& target, const M
 
 std::string Engine::Parts::waiting_text(const Drain& drain, Target& target, const Membership& membership) {
   if (drain.timed_out) return "not sent: the time of the drain is over";
+  if (const budget::Pause* pause = pause_of(drain)) return "not sent: " + pause->text();
   if (drain.refusals > 0) return "not sent: the drain is refused";
   if (!pods_are_known || budget_state == Budgets::unknown) return "waits until pods and budgets have been read";
   if (!is_active(drain)) return "waits for the list of the node's pods";

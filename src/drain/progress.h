@@ -40,6 +40,7 @@ struct Progress {
   };
   Phase phase = Phase::draining;
   io::Wall begun{};
+  io::Duration paused{};  // of the time since then; no limit runs meanwhile
   std::optional<io::Wall> drained_at;
   int total_pods = 0;               // all that were bound to the node when it began
   int pods_to_evict = 0;            // those of them that had to go; grows with newcomers

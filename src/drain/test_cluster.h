@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "budget/pause.h"
 #include "drain/engine.h"
 #include "io/sync.h"
 #include "io/virtual_time.h"
@@ -60,7 +61,7 @@ class EngineTest : public testing::Test {
     Process(EngineTest& test, EngineOptions options, bool with_budgets)
         : loop(test.time.make_loop()),
           transport(test.cluster.network.connect(*loop, "careen")),
-          engine({*loop, client, pods, budgets, test.daemon_set, &events, metrics, problems, io::Log{}},
+          engine({*loop, client, pods, budgets, test.daemon_set, &events, metrics, problems, io::Log{}, &pauses},
                  std::move(options)) {
       engine.subscribe([this](const Key& key) { told.push_back(key); });
       scope.spawn(pod_reflector.run());
@@ -96,6 +97,7 @@ class EngineTest : public testing::Test {
     kube::PodStore pods{atoms};
     kube::Store<kube::DisruptionBudget> budgets;
     kube::EventRecorder events{*loop, client, metrics, problems, "host"};
+    budget::Pauses pauses;
     std::unique_ptr<kube::Sink> pod_sink = kube::make_sink(pods);
     std::unique_ptr<kube::Sink> budget_sink =
         kube::make_sink(budgets, [](kube::RawObject& raw) { return kube::decode_disruption_budget(raw); });

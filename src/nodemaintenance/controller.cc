@@ -28,6 +28,7 @@ Controller::Parts::Parts(ControllerParts parts, ControllerOptions wanted)
       queue(p.loop),
       meters(p.metrics),
       pace(p.loop, kPace, [this](const std::string& name) { queue.wake(name); }),
+      pause_guard(p.loop, p.pauses),
       acting(p.loop) {
   p.metrics.before_scrape([this] { meters.show(p.loop.now(), roster); });
   p.maintenances.for_each([this](const kube::Object& object) { roster.put(parse_maintenance(object)); });
@@ -38,6 +39,7 @@ Controller::Parts::Parts(ControllerParts parts, ControllerOptions wanted)
   p.leases.subscribe(
       [this](const kube::Lease* before, const kube::Lease* after) { lease_changed(after ? *after : *before); });
   p.engine.subscribe([this](const drain::Key& key) { drain_changed(key); });
+  if (p.pauses) p.pauses->subscribe([this] { wake_all(); });
 }
 
 void Controller::Parts::maintenance_changed(const kube::Object* before, const kube::Object* after) {
@@ -87,7 +89,8 @@ World Controller::Parts::world() const {
           options.lease_namespace,
           [this](const drain::Key& key) { return p.engine.progress(key); },
           p.atoms,
-          options.node_conditions};
+          options.node_conditions,
+          pause()};
 }
 
 // Of another object under the same name nothing is known.

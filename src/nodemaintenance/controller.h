@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "budget/pause.h"
 #include "drain/engine.h"
 #include "io/metrics.h"
 #include "io/problems.h"
@@ -35,6 +36,8 @@ struct ControllerParts {
   io::Problems& problems;
   io::Random& random;
   io::Log log;
+  // Null: nothing is ever paused. Must not tell of changes after the controller is gone.
+  budget::Pauses* pauses = nullptr;
 };
 
 struct ControllerOptions {

@@ -4,6 +4,7 @@
 #include <map>
 #include <string>
 
+#include "budget/pause_guard.h"
 #include "io/sync.h"
 #include "kube/queue.h"
 #include "nodemaintenance/controller.h"
@@ -31,6 +32,7 @@ struct Controller::Parts {
 
   // Deciding.
   World world() const;
+  const budget::Pause* pause() const { return p.pauses ? p.pauses->of("") : nullptr; }
   Memory& memory_of(const Maintenance& maintenance);
   void decide_one(const std::string& key);
   void decide_maintenance(const std::string& name);
@@ -84,6 +86,7 @@ struct Controller::Parts {
   std::map<std::string, Memory, std::less<>> memories;    // by name
   std::map<std::string, Draining, std::less<>> draining;  // by name
   std::map<std::string, std::string, std::less<>> rehearsed;
+  budget::PauseGuard pause_guard;
   bool leases_known = false;
   bool running = false;
   bool stopping = false;

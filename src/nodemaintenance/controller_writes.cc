@@ -7,6 +7,7 @@
 #include "kube/decode.h"
 #include "kube/json.h"
 #include "nodemaintenance/controller_parts.h"
+#include "nodemaintenance/drain_report.h"
 #include "nodemaintenance/names.h"
 
 namespace careen::nodemaintenance {
@@ -30,6 +31,11 @@ io::Duration backoff(int failures) {
 
 Json under_version(uint64_t version) {
   return std::move(Json::object().set({"metadata", "resourceVersion"}, std::to_string(version)));
+}
+
+bool is_paused(const Status& status) {
+  const Condition* blocked = status.condition(kBlocked);
+  return blocked && blocked->holds && blocked->reason == kPaused;
 }
 
 Json list_of(const std::vector<std::string>& texts) {
@@ -135,6 +141,10 @@ void Controller::Parts::status_is_written(const std::string& name, const WriteSt
   if (known == memories.end() || !maintenance || known->second.uid != maintenance->uid) return;
   Memory& memory = known->second;
   const Phase before = memory.written.phase;
+  if (is_paused(effect.status) && !is_paused(memory.written)) {
+    record(*maintenance, "Warning", "PausedMaintenance",
+           ("Nothing is begun or evicted: " + effect.status.last_error).c_str());
+  }
   memory.written = effect.status;
   memory.written_at = p.loop.wall_now();
   memory.written_version = maintenance->version;
@@ -158,8 +168,14 @@ Task<void> Controller::Parts::hold_node(std::string name, HoldNode effect) {
   const Maintenance* maintenance = roster.find(name);
   if (!maintenance) co_return;
   const std::string node = maintenance->node;
-  const auto answer = co_await p.client.patch(kube::resources::nodes, "", node, kube::PatchType::merge,
-                                              effect.change.merge_patch(effect.version));
+  if (pause()) co_return;
+  const auto answer = co_await pause_guard.carry(
+      pause_guard.changes(), p.client.patch(kube::resources::nodes, "", node, kube::PatchType::merge,
+                                            effect.change.merge_patch(effect.version)));
+  if (!answer && budget::PauseGuard::interrupted(answer.error())) {
+    co_await read_node(node);
+    co_return;
+  }
   if (!answer) {
     if (is_worth_a_look(answer.error())) co_await read_node(node);
     failed(name, "patching node failed", kNodesProblem, answer.error());

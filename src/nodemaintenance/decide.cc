@@ -58,10 +58,19 @@ class Deliberation {
     if (!node_) return miss_node();
     const Maintenance* owner = world_.roster.owner_of(m_.node);
     if (owner && owner != &m_) return wait_for(*owner);
+    if (world_.pause && !holds(m_)) return stand_still();
     if (draft_.phase != Phase::running && draft_.phase != Phase::succeeded) return enter();
     if (!take_lease()) return;
-    if (!hold_node()) return;
+    // While everything is paused the node is left as people have it; the lease is kept, and nothing is evicted.
+    if (!world_.pause && !hold_node()) return;
     drain_node();
+  }
+
+  // Somebody has paused everything before it could begin.
+  void stand_still() {
+    if (draft_.phase != Phase::succeeded) draft_.phase = Phase::running;
+    obstacle(kPaused, world_.pause->text());
+    report(world_.pause->text(), Stage::planned);
   }
 
   void miss_node() {
@@ -206,6 +215,7 @@ class Deliberation {
     }
     draft_.phase = Phase::running;
     report_draining(draft_, *progress, now_);
+    if (world_.pause) obstacle(kPaused, world_.pause->text());
     if (const auto when = next_complaint(*progress, now_)) wake_at(*when);
     report("it drains", Stage::draining);
   }

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <variant>
 
+#include "budget/pause.h"
 #include "drain/engine.h"
 #include "drain/holds.h"
 #include "kube/atoms.h"
@@ -56,6 +57,7 @@ struct World {
   std::function<const drain::Progress*(const drain::Key&)> progress;
   kube::AtomPool& atoms;
   bool node_conditions = false;
+  const budget::Pause* pause = nullptr;  // of everything; null: none
 };
 
 // Our finalizer and our mark are put there.

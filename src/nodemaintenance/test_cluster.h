@@ -96,9 +96,9 @@ class MaintenanceTest : public testing::Test {
     Process(MaintenanceTest& test, ControllerOptions options)
         : loop(test.time.make_loop()),
           transport(test.cluster.network.connect(*loop, "careen")),
-          engine({*loop, client, pods, budgets, {}, nullptr, metrics, problems, io::Log{}}, {}),
+          engine({*loop, client, pods, budgets, {}, nullptr, metrics, problems, io::Log{}, &pauses}, {}),
           controller({*loop, client, atoms, decoder, maintenances, nodes, pods, leases, engine, events, metrics,
-                      problems, random, io::Log(test.log, "")},
+                      problems, random, io::Log(test.log, ""), &pauses},
                      std::move(options)) {
       for (kube::Reflector* one : {&pod_reflector, &budget_reflector, &lease_reflector, &node_reflector, &reflector}) {
         scope.spawn(one->run());
@@ -147,6 +147,7 @@ class MaintenanceTest : public testing::Test {
     kube::Store<kube::Lease> leases;
     kube::Store<kube::DisruptionBudget> budgets;
     kube::EventRecorder events{*loop, client, metrics, problems, "host"};
+    budget::Pauses pauses;
     std::unique_ptr<kube::Sink> sink =
         kube::make_sink(maintenances, [](kube::RawObject& raw) { return kube::decode_object(raw); });
     std::unique_ptr<kube::Sink> node_sink = kube::make_sink(nodes, decoder);

@@ -1,7 +1,9 @@
 // A check plugin: a configured question about one node, asked without side effects.
 #pragma once
 
+#include <string>
 #include <string_view>
+#include <vector>
 
 namespace careen::profiles {
 
@@ -20,6 +22,8 @@ class Check {
   virtual std::string_view type() const = 0;
   // Adds what it has to know besides the nodes.
   virtual void add_needs(Needs&) const {}
+  // Labels by whose values it tells nodes apart that share a limit.
+  virtual std::vector<std::string> group_labels() const { return {}; }
   virtual CheckResult run(const CheckContext& context) const = 0;
 };
 

@@ -21,6 +21,7 @@ class MaxMaintenance final : public Check {
  public:
   explicit MaxMaintenance(Settings settings) : settings_(std::move(settings)) {}
   std::string_view type() const override { return "maxMaintenance"; }
+  std::vector<std::string> group_labels() const override { return settings_.group_by; }
 
   CheckResult run(const CheckContext& context) const override {
     CheckResult result;

@@ -50,6 +50,7 @@ bool only_touched(const kube::Node& before, const kube::Node& after) {
 Controller::Controller(ControllerParts parts, ControllerOptions options)
     : p_(std::move(parts)),
       options_(options),
+      pause_guard_(p_.loop, p_.pauses),
       occupancy_(p_.nodes, p_.ledger),
       fleet_(p_.nodes, p_.pods, topics_),
       observations_(p_.loop, p_.outside.http, p_.metrics, {},
@@ -80,6 +81,7 @@ Controller::Controller(ControllerParts parts, ControllerOptions options)
     queue_.wake(after ? after->name : before->name);
   });
   if (p_.engine) p_.engine->subscribe([this](const drain::Key& changed) { drain_changed(changed); });
+  if (p_.pauses) p_.pauses->subscribe([this] { wake_all(); });
 }
 
 Controller::~Controller() = default;
@@ -102,7 +104,7 @@ void Controller::wake_all() {
 }
 
 World Controller::world(const kube::Json* document) const {
-  return {p_.nodes, *config_, facts_, deliveries_, options_.notify_blocking, document, options_.dry_run};
+  return {p_.nodes, *config_, facts_, deliveries_, options_.notify_blocking, document, options_.dry_run, p_.pauses};
 }
 
 void Controller::leases_known(const std::string& ns) {
@@ -309,7 +311,7 @@ void Controller::decide_one(const std::string& key) {
     done(key);
     return;
   }
-  acting_.spawn(act(key, std::move(decision), config_));
+  acting_.spawn(act(key, std::move(decision), basis()));
 }
 
 // What the decision takes counts as taken for all that follow, and what an earlier one took and this one does not is
@@ -418,9 +420,9 @@ void Controller::record(const kube::Node& node, std::string reason, std::string 
   p_.events.record(std::move(event));
 }
 
-Task<void> Controller::act(std::string key, Decision decision, std::shared_ptr<const Config> config) {
+Task<void> Controller::act(std::string key, Decision decision, Basis basis) {
   const bool uses_observation = !decision.observed.empty();
-  const bool written = co_await carry_out(key, std::move(decision), std::move(config));
+  const bool written = co_await carry_out(key, std::move(decision), std::move(basis));
   if (uses_observation) observations_.settled(key, written, p_.loop.wall_now());
   done(key);
 }
@@ -430,40 +432,51 @@ void Controller::done(const std::string& key) {
   queue_.done(key);
 }
 
-bool Controller::outdated(const std::string& key, const Decision& decision) const {
+bool Controller::outdated(const std::string& key, const Decision& decision, const Basis& on) const {
+  if (on != basis()) return true;
   const kube::Node* node = p_.nodes.find(key);
   if (!node || node->uid != decision.uid || node->version != decision.version) return true;
   return decision.valid_until && p_.loop.wall_now() >= *decision.valid_until;
 }
 
-Task<bool> Controller::carry_out(std::string key, Decision decision, std::shared_ptr<const Config> config) {
+// A write that carries the decision out: every attempt of it comes in time, and under the pauses of the decision.
+budget::PauseGuard::Write Controller::write(kube::Resource resource, std::string key, std::string patch,
+                                            const Decision& decision, const Basis& on) {
+  kube::CallOptions options;
+  options.not_after = decision.valid_until;
+  return pause_guard_.carry(on.pauses, p_.client.patch(std::move(resource), "", std::move(key), kube::PatchType::merge,
+                                                       std::move(patch), {}, std::move(options)));
+}
+
+Task<bool> Controller::carry_out(std::string key, Decision decision, Basis on) {
   if (decision.needs_document) {
     co_await fetch_document(key);
     co_return false;
   }
-  if (decision.due) co_await send_first(key, decision, *config);
+  if (decision.due) co_await send_first(key, decision, on);
   if (!decision.patch) co_return false;
   if (decision.admission && !co_await p_.ledger.recorded(decision.uid)) {
     if (!p_.ledger.fenced()) queue_.wake(key);
     co_return false;
   }
   auto slot = co_await slots_.acquire();
-  const auto outdated_now = [&] { return config != config_ || outdated(key, decision); };
-  // It changed while we waited for our turn: the write could only conflict, or comes too late. The admission stays
-  // for the next decision.
-  if (outdated_now()) {
+  // It changed while we waited for our turn: the write could only conflict, comes too late, or must not be. The
+  // admission stays for the next decision.
+  if (outdated(key, decision, on)) {
     queue_.wake(key);
     co_return false;
   }
-  if (!co_await take_leases(key, decision) || !co_await write_hypervisor(key, decision)) co_return false;
-  if (outdated_now()) {
+  if (!co_await take_leases(key, decision)) co_return false;
+  if (outdated(key, decision, on)) {
     queue_.wake(key);
     co_return false;
   }
-  kube::CallOptions options;
-  options.not_after = decision.valid_until;
-  const auto answer = co_await p_.client.patch(kube::resources::nodes, "", key, kube::PatchType::merge, *decision.patch,
-                                               {}, std::move(options));
+  if (!co_await write_hypervisor(key, decision, on)) co_return false;
+  if (outdated(key, decision, on)) {
+    queue_.wake(key);
+    co_return false;
+  }
+  const auto answer = co_await write(kube::resources::nodes, key, *decision.patch, decision, on);
   // The server's answer is the newest there is of this node.
   if (answer && enter_world(*answer)) {
     meters_->writes("accepted").add();
@@ -488,6 +501,8 @@ Task<bool> Controller::carry_out(std::string key, Decision decision, std::shared
     give_up(key, decision);
     if (answer) {
       queue_.wake_after_failure(key);
+    } else if (budget::PauseGuard::interrupted(answer.error())) {
+      queue_.wake(key);
     } else {
       failed(key, answer.error());
     }
@@ -559,6 +574,7 @@ void Controller::succeeded(const std::string& key, const Decision& decision) {
     if (!node || node->uid != decision.uid) continue;
     record(*node, "ChangedMaintenanceState",
            fmt::format("The node is now in the {} state caused by profile {}", name_of(moved.to), moved.profile));
+    if (on_moved) on_moved(key, moved);
     if (moved.to == State::in_maintenance && on_maintenance) on_maintenance(*node, moved.profile);
   }
   if (node) report_dropped(*node, decision.dropped);

@@ -10,6 +10,8 @@
 #include <string>
 
 #include "budget/ledger.h"
+#include "budget/pause.h"
+#include "budget/pause_guard.h"
 #include "drain/engine.h"
 #include "io/metrics.h"
 #include "io/problems.h"
@@ -55,6 +57,8 @@ struct ControllerParts {
   io::Log log;
   // Null: a drain is refused when it is due. It must not tell of changes after the controller is gone.
   drain::Engine* engine = nullptr;
+  // Null: nothing is ever paused. Must not tell of changes after the controller is gone.
+  budget::Pauses* pauses = nullptr;
 };
 
 struct ControllerOptions {
@@ -89,12 +93,17 @@ class Controller {
   bool running() const { return running_; }
   const Config* config() const { return config_.get(); }
   const Deliveries& deliveries() const { return deliveries_; }
+  const Facts& facts() const { return facts_; }
+  const BudgetWaiters& waiters() const { return waiters_; }
 
   // The leases of a namespace, the hypervisors, or the pods have been listed for the first time.
   void leases_known(const std::string& ns);
   void hypervisors_known();
   void pods_known();
 
+  // Called when a node has moved by our write, and when a notification about it was sent.
+  std::function<void(const std::string& node, const Moved& moved)> on_moved;
+  std::function<void(const std::string& node, const std::string& instance)> on_message_sent;
   // Called when a node has entered maintenance by our write.
   std::function<void(const kube::Node& node, const std::string& profile)> on_maintenance;
 
@@ -126,13 +135,22 @@ class Controller {
   void rehearse(const std::string& key, const Decision& decision);
   void reserve(const std::string& key, const Decision& decision);
   Begun& begun_with(const std::string& key, const std::string& lease);
-  io::Task<void> act(std::string key, Decision decision, std::shared_ptr<const Config> config);
+  // What a decision rests on besides the node: with another configuration, or other pauses, it is made anew.
+  struct Basis {
+    std::shared_ptr<const Config> config;
+    uint64_t pauses = 0;
+    bool operator==(const Basis&) const = default;
+  };
+  Basis basis() const { return {config_, pause_guard_.changes()}; }
+  io::Task<void> act(std::string key, Decision decision, Basis basis);
   // True when the node's patch has taken effect.
-  io::Task<bool> carry_out(std::string key, Decision decision, std::shared_ptr<const Config> config);
-  bool outdated(const std::string& key, const Decision& decision) const;
+  io::Task<bool> carry_out(std::string key, Decision decision, Basis basis);
+  bool outdated(const std::string& key, const Decision& decision, const Basis& on) const;
+  budget::PauseGuard::Write write(kube::Resource resource, std::string key, std::string patch, const Decision& decision,
+                                  const Basis& on);
   io::Task<bool> take_leases(std::string key, Decision& decision);
-  io::Task<bool> write_hypervisor(std::string key, const Decision& decision);
-  io::Task<void> send_first(std::string key, const Decision& decision, const Config& config);
+  io::Task<bool> write_hypervisor(std::string key, const Decision& decision, const Basis& on);
+  io::Task<void> send_first(std::string key, const Decision& decision, Basis basis);
   io::Task<void> fetch_document(std::string key);
   void fail_profiles(const std::string& key, const Decision& decision, std::string what, const std::string& detail);
   void report_failure(const std::string& key, const Failure& failure);
@@ -181,6 +199,7 @@ class Controller {
   ControllerParts p_;
   ControllerOptions options_;
   std::shared_ptr<const Config> config_;
+  budget::PauseGuard pause_guard_;
   Topics topics_;
   Occupancy occupancy_;
   Fleet fleet_;

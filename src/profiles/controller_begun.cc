@@ -129,19 +129,16 @@ Task<void> Controller::inherit(budget::Admission admission) {
   refresh_occupancy(admission.node);
 }
 
-Task<bool> Controller::write_hypervisor(std::string key, const Decision& decision) {
+Task<bool> Controller::write_hypervisor(std::string key, const Decision& decision, const Basis& on) {
   if (decision.hypervisor.empty()) co_return true;
   kube::Json patch = kube::Json::object();
   for (const auto& [field, value] : decision.hypervisor) patch.set({"spec", field}, value);
-  kube::CallOptions options;
-  options.not_after = decision.valid_until;
-  const auto answer = co_await p_.client.patch(kHypervisorResource, "", key, kube::PatchType::merge, patch.dump(), {},
-                                               std::move(options));
+  const auto answer = co_await write(kHypervisorResource, key, patch.dump(), decision, on);
   if (answer) {
     if (auto object = kube::decode_object(*answer)) p_.hypervisors.put(std::move(*object));
     co_return true;
   }
-  if (answer.error().too_late()) {
+  if (answer.error().too_late() || budget::PauseGuard::interrupted(answer.error())) {
     queue_.wake(key);
     co_return false;
   }

@@ -96,6 +96,7 @@ void Controller::message_sent(const std::string& id) {
   const Parcel parcel = std::move(found->second);
   parcels_.erase(found);
   p_.log.info("notification sent", "node", parcel.node, "instance", parcel.instance);
+  if (on_message_sent) on_message_sent(parcel.node, parcel.instance);
   deliveries_.set_sent(parcel.uid, parcel.message, p_.loop.wall_now());
   queue_.wake(parcel.node);
 }
@@ -173,13 +174,20 @@ void Controller::report_dropped(const kube::Node& node, const std::vector<Outbox
 }
 
 // Before the profile goes on: the original's way.
-Task<void> Controller::send_first(std::string key, const Decision& decision, const Config& config) {
+Task<void> Controller::send_first(std::string key, const Decision& decision, Basis on) {
   const OutboxMessage& message = *decision.due;
+  const Config& config = *on.config;
   const auto sender = find_notify(config, message.instance)->notify->sender();
   const auto turn = co_await sends_.acquire();
+  // Somebody has paused its profile while it waited for its turn.
+  if (on.pauses != pause_guard_.changes()) {
+    queue_.wake(key);
+    co_return;
+  }
   const auto sent = co_await sender->send({message.title, message.text}, p_.outside);
   if (sent) {
     p_.log.info("notification sent", "node", key, "instance", message.instance);
+    if (on_message_sent) on_message_sent(key, message.instance);
     deliveries_.set_told(decision.uid, message);
     queue_.wake(key);
     co_return;

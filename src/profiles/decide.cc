@@ -9,6 +9,7 @@
 #include "io/redact.h"
 #include "profiles/data.h"
 #include "profiles/drains.h"
+#include "profiles/expression_why.h"
 #include "profiles/names.h"
 
 namespace careen::profiles {
@@ -120,6 +121,9 @@ class Decider {
     if (explain_) {
       outcome_.name = profile.name;
       outcome_.state = data.current.text();
+      // Of a profile that is only being attached, the time would be another one at each look.
+      const bool known = before_.profiles.contains(profile.name);
+      if (known && data.transition != kZeroTime) outcome_.since = data.transition;
     }
     process(profile, data);
     if (!explain_) return;
@@ -132,6 +136,10 @@ class Decider {
     Why& why = say(decision_.why, Verdict::note, "profile {} is {}", profile.name, data.current.text());
     if (!current) {
       fail(profile, data, why, "The state is unknown", fmt::format("\"{}\" is no state", data.current.text()));
+      return;
+    }
+    if (const budget::Pause* pause = world_.pauses ? world_.pauses->of(profile.name) : nullptr) {
+      stand_still(profile, *pause, why);
       return;
     }
     const StateChains& chains = profile.at(*current);
@@ -154,6 +162,14 @@ class Decider {
     if (drain) decision_.drains.push_back(std::move(*drain));
     take(results);
     move(profile, data, *current, winner->next, why);
+  }
+
+  // Nothing is decided: what has begun stays as it is, and neither goes on nor ends.
+  void stand_still(const Profile& profile, const budget::Pause& pause, Why& why) {
+    leave_begun(profile);
+    if (!explain_) return;
+    outcome_.paused = pause.text();
+    why.add(Verdict::no, outcome_.paused);
   }
 
   void wake(std::optional<io::Wall> when) {
@@ -222,8 +238,8 @@ class Decider {
     }
     const std::string_view error = world_.deliveries.refused(draft_.base().uid, profile.name, instance.name);
     if (!error.empty()) outcome_.error = fmt::format("{}: {}", instance.name, error);
-    say(why, error.empty() ? Verdict::no : Verdict::error, "notification {} has to be sent first{}{}", instance.name,
-        error.empty() ? "" : ": ", error);
+    hold_up(why, error.empty() ? Verdict::no : Verdict::error, "notification {} has to be sent first{}{}",
+            instance.name, error.empty() ? "" : ": ", error);
   }
 
   // Nothing when the node as a whole has to be fetched first.
@@ -427,7 +443,7 @@ class Decider {
         errors += fmt::format("{}{}: {}", errors.empty() ? "" : "; ", instance.name, result.error);
       }
       unanswered |= result.pending;
-      if (explain_) explain(instance, result, why, outcome);
+      if (explain_) explain(instance, result, outcome);
       rest_on(result, data);
       values[i] = result.passed;
       // Most say no more than that.
@@ -441,13 +457,15 @@ class Decider {
       passed = outcome.chain_passed = transition.check.evaluate(leaves);
       if (!passed) wait_for_budgets(transition.check, results, leaves, data);
       if (passed && transition.next == State::in_maintenance && in_maintenance_) {
-        say(why, Verdict::no, "another profile of this node is in maintenance");
+        outcome.blocked = "another profile of this node is in maintenance";
         passed = false;
       }
     }
     pending |= unanswered;
     why.verdict = !failed.empty() ? Verdict::error : passed ? Verdict::yes : Verdict::no;
     if (explain_) {
+      why.children = explain_expression(transition.check, outcome.checks);
+      if (!outcome.blocked.empty()) why.add(Verdict::no, outcome.blocked);
       outcome.passed = passed;
       outcome.target = transition.next;
       outcome.expression = transition.check.text;
@@ -457,7 +475,7 @@ class Decider {
     return passed;
   }
 
-  void explain(const CheckInstance& instance, CheckResult& result, Why& why, TransitionOutcome& outcome) {
+  void explain(const CheckInstance& instance, CheckResult& result, TransitionOutcome& outcome) {
     // A reason may quote what is configured, and what somebody else says.
     hide_secrets(result.reason);
     for (auto& [key, value] : result.info) {
@@ -466,11 +484,8 @@ class Decider {
         for (std::string& text : *texts) hide_secrets(text);
       }
     }
-    const bool answered = result.error.empty();
-    const Verdict verdict = !answered ? Verdict::error : result.passed ? Verdict::yes : Verdict::no;
-    say(why, verdict, "{}: {}", instance.name, answered ? result.reason : result.error);
-    outcome.checks.push_back(
-        {instance.name, std::string(instance.check->type()), result.passed, result.error, result.reason, result.info});
+    outcome.checks.push_back({instance.name, std::string(instance.check->type()), result.passed, result.error,
+                              result.reason, result.info, result.pending, result.changes_at, result.budget});
   }
 
   void hide_secrets(std::string& text) const {
@@ -544,8 +559,8 @@ class Decider {
       wake(result.changes_at);
       if (result.drain) drain = DrainWanted{holder_name(profile.name), std::move(*result.drain), std::nullopt};
       if (!result.pending && !result.retry) continue;
-      say(why, Verdict::no, "trigger {} is not done yet{}{}", instance.name, result.reason.empty() ? "" : ": ",
-          result.reason);
+      hold_up(why, Verdict::no, "trigger {} is not done yet{}{}", instance.name, result.reason.empty() ? "" : ": ",
+              result.reason);
       if (!result.drain) return ChainEnd::stuck;
       if (!result.overdue.empty()) {
         drain->overdue = Failure{profile.name, failure, fmt::format("{}: {}", instance.name, result.overdue),
@@ -572,7 +587,7 @@ class Decider {
   bool waits_for_other(const Profile& profile, Why& why) {
     const std::string own = beginner_name(profile.name);
     if (std::all_of(begun_.begin(), begun_.end(), [&](const std::string& owner) { return owner == own; })) return false;
-    say(why, Verdict::no, "another profile of this node has begun a transition");
+    hold_up(why, Verdict::no, "another profile of this node has begun a transition");
     return true;
   }
 
@@ -580,7 +595,7 @@ class Decider {
   void begin(const Profile& profile, State to, const std::vector<Said>& results, DrainWanted drain, Why& why) {
     if (waits_for_other(profile, why)) return;
     if (decision_.admission) {
-      say(why, Verdict::no, "another profile of this node moves first");
+      hold_up(why, Verdict::no, "another profile of this node moves first");
       return;
     }
     const std::string owner = beginner_name(profile.name);
@@ -654,6 +669,15 @@ class Decider {
   Why& say(Why& parent, Verdict verdict, fmt::format_string<const Arguments&...> text, const Arguments&... arguments) {
     if (!explain_) return unsaid_;
     return parent.add(verdict, fmt::format(text, arguments...));
+  }
+
+  // The same for what the profile waits for besides its checks.
+  template <class... Arguments>
+  void hold_up(Why& parent, Verdict verdict, fmt::format_string<const Arguments&...> text,
+               const Arguments&... arguments) {
+    if (!explain_) return;
+    outcome_.held_up.push_back(fmt::format(text, arguments...));
+    parent.add(verdict, outcome_.held_up.back());
   }
 
   const World& world_;

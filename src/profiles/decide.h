@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "budget/ledger.h"
+#include "budget/pause.h"
 #include "drain/options.h"
 #include "io/time.h"
 #include "kube/cache.h"
@@ -33,6 +34,7 @@ struct World {
   const kube::Json* document = nullptr;
   // Nobody is going to read the messages: what is cached of the node is enough for them.
   bool only_explained = false;
+  const budget::Pauses* pauses = nullptr;  // null: nothing is paused
 };
 
 struct Moved {

@@ -77,7 +77,8 @@ Overdue overdue(const drain::Progress& progress, const DrainLimits& limits, io::
     return false;
   };
   for (const drain::PodProgress& pod : progress.pods) {
-    if (!is_leaving(pod) && is_over(progress.begun, limits.eviction)) staying.push_back(&pod);
+    const io::Wall tried_since = io::add(progress.begun, progress.paused);
+    if (!is_leaving(pod) && is_over(tried_since, limits.eviction)) staying.push_back(&pod);
     if (is_leaving(pod) && is_over(pod.since, limits.deletion)) ending.push_back(&pod);
   }
   // A pod that is evicted later is looked at in time.

@@ -17,6 +17,9 @@ struct CheckOutcome {
   std::string error;
   std::string reason;
   std::vector<std::pair<std::string, InfoValue>> info;
+  bool pending = false;                                                  // no answer yet
+  std::optional<io::Wall> changes_at = std::nullopt;                     // without any change, at the earliest
+  std::optional<std::pair<BudgetKey, BudgetUse>> budget = std::nullopt;  // the limit that was asked
 };
 
 struct TransitionOutcome {
@@ -24,8 +27,9 @@ struct TransitionOutcome {
   State target = State::operational;
   std::string error;
   std::string expression;
-  bool chain_passed = false;  // the expression alone
-  std::vector<CheckOutcome> checks;
+  bool chain_passed = false;         // the expression alone
+  std::vector<CheckOutcome> checks;  // one for each leaf of the expression, in order
+  std::string blocked = {};          // the expression is true: what else forbids the transition
 };
 
 struct ProfileOutcome {
@@ -34,7 +38,11 @@ struct ProfileOutcome {
   std::string next;   // after
   std::string error;
   std::vector<TransitionOutcome> transitions;
-  std::optional<io::Wall> wake = std::nullopt;  // when it could change without anybody doing anything
+  std::optional<io::Wall> wake = std::nullopt;   // when it could change without anybody doing anything
+  std::optional<io::Wall> since = std::nullopt;  // in the state before
+  // What has to be done or to end before it goes on, in words: in its state, or after a transition was chosen.
+  std::vector<std::string> held_up = {};
+  std::string paused = {};  // not empty: nothing is decided, by whom and why
 };
 
 }  // namespace careen::profiles

@@ -46,7 +46,7 @@ class Replica {
         ledger(*loop, client, problems, io::Log{}, metrics,
                budget::LedgerOptions{"kube-system", "careen-ledger", std::move(identity)}),
         controller({*loop, client, atoms, decoder, nodes, pods, leases, hypervisors, ledger, outside, events, metrics,
-                    problems, random, io::Log(extras.log, ""), &engine},
+                    problems, random, io::Log(extras.log, ""), &engine, &pauses},
                    extras.options) {
     set_config(yaml);
     scope.spawn(start());
@@ -84,11 +84,12 @@ class Replica {
   notify::SlackThreads slack_threads{*loop};
   notify::Outside outside{*loop, *http, *mail, client, slack_threads};
   budget::Ledger ledger;
+  budget::Pauses pauses;  // as somebody sets them
   kube::EventRecorder events{*loop, client, metrics, problems, "host"};
   std::unique_ptr<kube::Sink> sink = kube::make_sink(nodes, atoms);
   kube::Reflector reflector{*loop, client, metrics, problems, random, *sink, {kube::resources::nodes}};
   kube::Store<kube::DisruptionBudget> budgets;
-  drain::Engine engine{{*loop, client, pods, budgets, nullptr, &events, metrics, problems, io::Log{}}, {}};
+  drain::Engine engine{{*loop, client, pods, budgets, nullptr, &events, metrics, problems, io::Log{}, &pauses}, {}};
   Controller controller;
   std::unique_ptr<kube::Sink> pod_sink = kube::make_sink(pods);
   std::unique_ptr<kube::Sink> budget_sink =

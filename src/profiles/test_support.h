@@ -91,7 +91,7 @@ class WorldTest : public testing::Test {
     occupancy.update(name, *config);
   }
   Decision decide_on(std::string_view name) {
-    return decide({nodes, *config, facts, deliveries, notify_blocking}, name, now);
+    return decide({nodes, *config, facts, deliveries, notify_blocking, nullptr, false, &pauses}, name, now);
   }
 
   // A part of the decision's patch; nothing without a patch.
@@ -137,6 +137,7 @@ class WorldTest : public testing::Test {
   observe::Observations observations{*loop, *http, metrics, {}, [](const observe::Source&) {}};
   Facts facts{occupancy, fleet, lease_facts, hypervisors, observations, topics};
   Deliveries deliveries;
+  budget::Pauses pauses;
   bool notify_blocking = false;
   std::optional<Config> config;
   uint64_t version = 100;

@@ -13,7 +13,8 @@ std::string lines(const std::vector<profiles::ConfigError>& errors) {
 }  // namespace
 
 ConfigSource::ConfigSource(io::Loop& loop, io::Files& files, std::string path, profiles::Environment environment,
-                           io::Metrics& metrics, io::Problems& problems, io::Log log, Taken taken, bool strict)
+                           io::Metrics& metrics, io::Problems& problems, io::Log log, Taken taken, bool strict,
+                           Adjust adjust)
     : loop_(loop),
       files_(files),
       path_(std::move(path)),
@@ -22,6 +23,7 @@ ConfigSource::ConfigSource(io::Loop& loop, io::Files& files, std::string path, p
       log_(std::move(log)),
       taken_(std::move(taken)),
       strict_(strict),
+      adjust_(std::move(adjust)),
       valid_(metrics.gauge("careen_config_valid", "1 if the configuration file as it is now was taken.")),
       loaded_at_(metrics.gauge("careen_config_loaded_timestamp_seconds", "When the running configuration was loaded.")),
       failures_(metrics.counter("careen_config_failures_total", "Loads of the configuration file that failed.")) {}
@@ -51,6 +53,7 @@ void ConfigSource::load() {
   if (strict_ && !config->warnings.empty()) {
     return refuse(lines(config->warnings) + "; warnings are errors because of --strict-config");
   }
+  if (adjust_) adjust_(*config);
   for (const auto& warning : config->warnings) log_.warn(warning.to_text());
   problems_.clear("config");
   valid_.set(1);

@@ -17,9 +17,12 @@ namespace careen::replica {
 class ConfigSource {
  public:
   using Taken = std::function<void(std::shared_ptr<const profiles::Config>)>;
+  // Changes a configuration that was read before it is taken, as a plan does that assumes answers of checks.
+  using Adjust = std::function<void(profiles::Config&)>;
 
   ConfigSource(io::Loop& loop, io::Files& files, std::string path, profiles::Environment environment,
-               io::Metrics& metrics, io::Problems& problems, io::Log log, Taken taken, bool strict = false);
+               io::Metrics& metrics, io::Problems& problems, io::Log log, Taken taken, bool strict = false,
+               Adjust adjust = {});
 
   // The first load, then a watch.
   void start();
@@ -37,6 +40,7 @@ class ConfigSource {
   io::Log log_;
   Taken taken_;
   bool strict_;
+  Adjust adjust_;
   io::Gauge& valid_;
   io::Gauge& loaded_at_;
   io::Counter& failures_;

@@ -32,7 +32,8 @@ ModelProcess::ModelProcess(io::VirtualTime& time, sim::Cluster& cluster, std::st
                      .cache_pods = options.cache_pods,
                      .controller = options.controller,
                      .maintenance = options.maintenance,
-                     .own_pod = options.own_pod});
+                     .own_pod = options.own_pod,
+                     .adjust_config = std::move(options.adjust_config)});
   scope_.spawn(main());
 }
 

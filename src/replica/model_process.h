@@ -6,8 +6,8 @@
 #include <optional>
 #include <string>
 
-#include "replica/replica.h"
 #include "io/virtual_time.h"
+#include "replica/replica.h"
 #include "sim/cluster.h"
 
 namespace careen::replica {
@@ -24,6 +24,7 @@ struct ModelProcessOptions {
   nodemaintenance::ControllerOptions maintenance = {};
   std::string own_pod = {};
   std::map<std::string, std::string> environment = {};
+  ConfigSource::Adjust adjust_config = {};
   io::Log log = {};
 };
 

@@ -55,25 +55,30 @@ Replica::Replica(ReplicaParts p, ReplicaOptions options)
       maintenance_election_(further_lock(p)),
       ledger_(loop_, client_, problems_, p.log.named("ledger"), metrics_, ledger_options()),
       events_(loop_, open_client_, metrics_, problems_, options_.host),
+      pause_watch_({loop_, open_client_, atoms_, metrics_, problems_, p.random, events_, p.log.named("pause")},
+                   {.ns = options_.ns, .identity = identity_},
+                   [this] { return !options_.controller.dry_run && controls(); }),
       slack_threads_(loop_),
       outside_{loop_, p.http, p.mail, client_, slack_threads_},
       engine_({loop_, client_, pods_, budgets_,
                [this](std::string_view ns, std::string_view name) { return daemon_set(ns, name); }, &events_, metrics_,
-               problems_, p.log.named("drain")},
+               problems_, p.log.named("drain"), &pause_watch_.pauses()},
               {.dry_run = options_.controller.dry_run,
                .own_namespace = options_.own_pod.empty() ? "" : options_.ns,
                .own_pod = options_.own_pod}),
-      controller_({loop_, client_, atoms_, decoder_, nodes_, pods_, leases_, hypervisors_, ledger_, outside_, events_,
-                   metrics_, problems_, p.random, p.log.named("controllers.maintenance"), &engine_},
-                  options_.controller),
-      maintenance_({loop_, maintenance_client_, atoms_, decoder_, maintenances_, nodes_, pods_, leases_, engine_,
-                    events_, metrics_, problems_, p.random, p.log.named("controllers.NodeMaintenance")},
-                   options_.maintenance),
+      controller_(
+          {loop_, client_, atoms_, decoder_, nodes_, pods_, leases_, hypervisors_, ledger_, outside_, events_, metrics_,
+           problems_, p.random, p.log.named("controllers.maintenance"), &engine_, &pause_watch_.pauses()},
+          options_.controller),
+      maintenance_(
+          {loop_, maintenance_client_, atoms_, decoder_, maintenances_, nodes_, pods_, leases_, engine_, events_,
+           metrics_, problems_, p.random, p.log.named("controllers.NodeMaintenance"), &pause_watch_.pauses()},
+          options_.maintenance),
       shuffles_(shuffle_parts()),
       config_(
           loop_, p.files, options_.config, std::move(p.environment), metrics_, problems_, p.log.named("config"),
           [this](std::shared_ptr<const profiles::Config> config) { take_config(std::move(config)); },
-          options_.strict_config),
+          options_.strict_config, options_.adjust_config),
       random_(p.random),
       root_log_(p.log),
       stop_(loop_),
@@ -167,6 +172,8 @@ Task<void> Replica::lead() {
     }
     co_await node_reflector_.synced_gate().wait();
   }
+  // Not before it is known what is paused, as of now.
+  co_await pause_watch_.fresh();
   leading_.spawn(engine_.run());
   if (options_.maintenances) leading_.spawn(lead_maintenances());
   if (!options_.profiles) co_return;
@@ -174,12 +181,15 @@ Task<void> Replica::lead() {
   co_await controller_.run();
 }
 
+bool Replica::controls() const { return !options_.leader_election || election_.leading(); }
+
 Task<void> Replica::lead_maintenances() {
   if (maintenance_election_ && options_.leader_election) {
     co_await maintenance_election_->leading_gate().wait();
     log_.info("this replica leads", "lock", fmt::format("{}/{}", options_.ns, nodemaintenance::kLock));
   }
   co_await maintenance_reflector_->refresh();
+  maintaining_ = true;
   co_await maintenance_.run();
 }
 
@@ -205,6 +215,7 @@ Task<void> Replica::until_lost() {
 
 Task<int> Replica::main() {
   scope_.spawn(node_reflector_.run());
+  scope_.spawn(pause_watch_.run());
   if (options_.profiles && options_.cache_pods) {
     watch_pods();
     for (const kube::WorkloadKind kind : kube::kWorkloadKinds) watch_workload(kind);

@@ -6,8 +6,8 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
-#include "replica/config_source.h"
 #include "budget/ledger.h"
 #include "drain/engine.h"
 #include "io/files.h"
@@ -25,6 +25,8 @@
 #include "notify/slack_threads.h"
 #include "profiles/controller.h"
 #include "profiles/shuffles.h"
+#include "replica/config_source.h"
+#include "replica/pause_watch.h"
 
 namespace careen::replica {
 
@@ -53,6 +55,20 @@ struct ReplicaOptions {
   profiles::ControllerOptions controller = {};
   nodemaintenance::ControllerOptions maintenance = {};
   std::string own_pod = {};  // its name, in `ns`, when careen runs in one
+  ConfigSource::Adjust adjust_config = {};
+};
+
+// What happens to a replica, for those who show it. What is not set is not called; nothing may change the replica.
+struct ReplicaListener {
+  std::function<void(const kube::EventRecord&)> event = {};  // recorded, repetitions too
+  std::function<void(const std::string& node, const profiles::Moved&)> moved = {};
+  std::function<void(const std::string& node, const std::string& instance)> message_sent = {};
+  std::function<void(const drain::Key&)> drain = {};                                     // its progress has changed
+  std::function<void(const std::string& key, const std::string* message)> problem = {};  // null: it is gone
+  std::function<void()> configured = {};                                                 // a configuration was taken
+  std::function<void(const std::string& node)> node = {};                                // changed, new or gone
+  std::function<void()> pauses = {};
+  std::function<void()> other = {};  // a lease, a maintenance or a disruption budget has changed
 };
 
 class Replica {
@@ -68,6 +84,9 @@ class Replica {
   std::function<void()> on_config;
   std::function<void()> on_synced;
 
+  // From now on; they are told for as long as the replica lives.
+  void listen(ReplicaListener listener);
+
   // Until stopped, or until it must not go on. The exit code.
   io::Task<int> main();
   void stop() { stop_.open(); }
@@ -81,12 +100,18 @@ class Replica {
   const profiles::Controller& controller() const { return controller_; }
   const nodemaintenance::Controller& maintenances() const { return maintenance_; }
   const drain::Engine& drains() const { return engine_; }
+  const budget::Pauses& pauses() const { return pause_watch_.pauses(); }
   // What is watched of NodeMaintenance objects; null when they are not.
   const kube::Store<kube::Object>* known_maintenances() const {
     return options_.maintenances ? &maintenances_ : nullptr;
   }
   kube::Client& reader() { return open_client_; }
   io::Wall now() const { return loop_.wall_now(); }
+  io::Loop& loop() { return loop_; }
+  const ReplicaOptions& options() const { return options_; }
+  const kube::Store<kube::DisruptionBudget>& disruption_budgets() const { return budgets_; }
+  // It decides: it leads, and knows enough to.
+  bool running() const { return options_.profiles ? controller_.running() : maintaining_; }
 
  private:
   // A cache of its own, since a list tells what is gone only of the namespace that was listed; its leases are known
@@ -117,6 +142,7 @@ class Replica {
   io::Task<void> tell_of_budgets();
   io::Task<void> tell_when_known(kube::Reflector& reflector, std::function<void()> tell);
   std::string lock() const;
+  bool controls() const;
   std::unique_ptr<kube::Election> further_lock(ReplicaParts& parts);
   void record_election(const kube::Election& election, std::string lock, std::string message);
   std::optional<io::Duration> maintenance_window() const;
@@ -155,6 +181,7 @@ class Replica {
   std::unique_ptr<kube::Election> maintenance_election_;  // when the first lock is that of the profiles
   budget::Ledger ledger_;
   kube::EventRecorder events_;
+  PauseWatch pause_watch_;
   notify::SlackThreads slack_threads_;
   notify::Outside outside_;
   drain::Engine engine_;
@@ -173,6 +200,8 @@ class Replica {
   std::unique_ptr<kube::Reflector> budget_reflector_;
   std::unique_ptr<kube::Sink> maintenance_sink_;
   std::unique_ptr<kube::Reflector> maintenance_reflector_;
+  std::vector<ReplicaListener> listeners_;
+  bool maintaining_ = false;
   io::Gate stop_;
   io::Scope scope_;
   io::Scope leading_;

@@ -2,10 +2,10 @@
 #include <algorithm>
 #include <utility>
 
-#include "replica/replica.h"
 #include "nodemaintenance/names.h"
 #include "profiles/hypervisors.h"
 #include "profiles/names.h"
+#include "replica/replica.h"
 
 namespace careen::replica {
 
@@ -61,6 +61,9 @@ void Replica::take_config(std::shared_ptr<const profiles::Config> config) {
   controller_.set_config(std::move(config));
   shuffles_.profiles_changed();
   if (on_config) on_config();
+  for (const ReplicaListener& listener : listeners_) {
+    if (listener.configured) listener.configured();
+  }
 }
 
 void Replica::watch_leases(const std::string& ns) {

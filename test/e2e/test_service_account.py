@@ -133,7 +133,7 @@ class ServiceAccountTest(CareenTest):
         self.want_maintenance([plain], profile="plain")
         self.wait_state(staggered, "maintenance-required")
         self.watch.wait_until(self.done([plain]), 30, "a round of a profile without stagger")
-        self.assertEqual(set(careen.open_problems()), {key})
+        poll(lambda: set(careen.open_problems()) == {key, "pause"}, 30, "no other problem than that, and pauses")
         self.grant("few", "leases", "get", "list", "watch", "create", "patch")
         self.check_recovered(careen, key)
         self.watch.wait_until(self.done(staggered), 30, "the round of those that waited")

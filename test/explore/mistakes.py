@@ -144,6 +144,15 @@ MISTAKES = [
     ("never-entered", "a state counts as entered before its enter chain has run", [
         (DECIDE, "if (!next.enter.empty() ||", "if ((!next.enter.empty() && !MISTAKE) ||"),
     ]),
+    ("pause-unheeded", "a profile is decided although it is paused", [
+        (DECIDE, "world_.pauses ? world_.pauses->of(profile.name) : nullptr",
+         "world_.pauses && !MISTAKE ? world_.pauses->of(profile.name) : nullptr"),
+    ]),
+    ("pause-too-late", "what was decided before a pause is sent, and sent again, after it", [
+        (CONTROLLER, "if (on != basis()) return true;", "if (!MISTAKE && on != basis()) return true;"),
+        (CONTROLLER, "return pause_guard_.carry(on.pauses, p_.client.patch(",
+         "return pause_guard_.carry(MISTAKE ? pause_guard_.changes() : on.pauses, p_.client.patch("),
+    ]),
 ]
 
 # Looked for in campaigns in which nodes are drained.
@@ -174,11 +183,15 @@ DRAIN_MISTAKES = [
         ("drain/lane.cc", "if (budget_->allowed <= unseen(now)) return State::unseen;",
          "if (!MISTAKE && budget_->allowed <= unseen(now)) return State::unseen;"),
     ]),
+    ("pause-evicts", "a drain whose owner is paused goes on", [
+        ("drain/engine.cc", "drain.refusals > 0 || drain.paused_since) return false;",
+         "drain.refusals > 0 || (drain.paused_since && !MISTAKE)) return false;"),
+    ]),
 ]
 ALL = MISTAKES + DRAIN_MISTAKES
 
 # Compiled with the mistaken headers, because they use them.
-WITH_HEADERS = ["app/replica.cc", CONTROLLER, BEGUN, MESSAGES]
+WITH_HEADERS = ["replica/replica.cc", CONTROLLER, BEGUN, MESSAGES]
 
 DECLARATION = """// Which of the mistakes is made; 0 for none.
 #pragma once

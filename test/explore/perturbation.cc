@@ -76,7 +76,8 @@ constexpr std::array<std::string_view, kActions> kNames{"lose it",
                                                         "replace a pod",
                                                         "place a pod",
                                                         "close a budget",
-                                                        "delete a node's lease"};
+                                                        "delete a node's lease",
+                                                        "pause"};
 
 bool concerns_a_lease(Action action) { return action >= Action::delete_lease && action <= Action::end_lease; }
 bool concerns_a_write(Action action) { return action <= Action::slow_answer; }
@@ -184,6 +185,22 @@ Trigger draw_drain_trigger(Draw& draw, Action action, io::Duration horizon) {
   return trigger;
 }
 
+// Of one case in three, and drawn apart: with or without them, the other faults of a seed are the same.
+void add_pauses(uint64_t seed, const Campaign& campaign, io::Duration horizon, std::vector<Perturbation>& list) {
+  Draw draw(seed ^ 0x7061757365ULL);
+  if (!draw.one_in(3)) return;
+  for (int i = draw.between(1, 2); i > 0; --i) {
+    Perturbation one;
+    one.index = static_cast<int>(list.size()) + 1;
+    one.action = Action::pause;
+    one.trigger = campaign.drains ? draw_drain_trigger(draw, one.action, horizon)
+                                  : draw_trigger(draw, one.action, static_cast<int>(campaign.nodes.size()), horizon);
+    one.span = draw.one_in(3) ? draw.between(seconds{1}, seconds{9}) : draw.between(seconds{10}, minutes{3});
+    one.choice = draw.next();
+    list.push_back(one);
+  }
+}
+
 }  // namespace
 
 std::string_view name_of(Action action) { return kNames[static_cast<size_t>(action)]; }
@@ -236,6 +253,7 @@ std::vector<Perturbation> draw_perturbations(uint64_t seed, const Campaign& camp
     one.choice = draw.next();
     list.push_back(one);
   }
+  add_pauses(seed, campaign, horizon, list);
   return list;
 }
 

@@ -96,8 +96,10 @@ enum class Action {
   place_pod,          // a pod comes past the scheduler
   close_budget,       // a budget allows nothing for `span`
   delete_node_lease,
+  // To all of it.
+  pause,  // everything, or one profile, for `span`
 };
-inline constexpr int kActions = static_cast<int>(Action::delete_node_lease) + 1;
+inline constexpr int kActions = static_cast<int>(Action::pause) + 1;
 
 // Of a write whose sender crashes or stands still.
 enum class Fate { lost, passes, late };

@@ -263,6 +263,7 @@ sim::Treatment Stage::treat(const sim::Sending& sending) {
   if (!sending.writes()) return treatment;
 
   invariants.sent(sending);
+  check_paused(sending, *replica);
   // Leases of nodes are renewed for as long as there is a maintenance.
   if (target != Target::lock && target != Target::events && target != Target::node_leases) last_write_ = now();
   ++writes[target];

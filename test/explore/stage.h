@@ -10,10 +10,10 @@
 #include <string>
 #include <vector>
 
-#include "replica/model_process.h"
 #include "draw.h"
 #include "invariants.h"
 #include "io/virtual_time.h"
+#include "replica/model_process.h"
 #include "run.h"
 #include "sim/cluster.h"
 
@@ -120,6 +120,11 @@ class Stage {
   void renew_maintenance(const std::string& name);
   void make_again(const std::string& name, const std::string& node);
 
+  // Pauses (stage_pause.cc).
+  void strike_pause(const Perturbation& what);
+  void write_pauses();
+  void check_paused(const sim::Sending& sending, Replica& sender);
+
   const Case& case_;
   bool timeline_;
   Draw draw_;
@@ -131,6 +136,7 @@ class Stage {
   std::map<std::string, std::string> maintained_;  // NodeMaintenance objects that people want, and their nodes
   std::map<std::string, int> allowed_;             // by their budgets, of workloads
   int closed_ = 0, broken_ = 0, muted_ = 0;
+  std::map<std::string, int> paused_;  // by profile, or "" for everything: how many want it so
   bool armed_ = true;
   std::map<Target, int> sent_, served_;
   std::vector<bool> struck_;

@@ -41,6 +41,11 @@ void Stage::strike(const Perturbation& what, Hit hit) {
     return;
   }
   if (what.action == Action::usurp) return usurp(what, hit);
+  if (what.action == Action::pause) {
+    if (!hit.sending) return strike_pause(what);
+    soon_.push_back([this, &what] { strike_pause(what); });
+    return;
+  }
   if (what.action > Action::usurp) return strike_drain(what, hit);
   const auto rest = [this, &what] { what.action <= Action::break_config ? strike_config(what) : strike_server(what); };
   if (hit.treatment || !hit.sending) return rest();

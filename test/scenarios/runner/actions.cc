@@ -18,6 +18,8 @@ std::span<const ActionKind> action_kinds() {
       {"patch", "person", read_patch},
       {"maintain", "person", read_maintain},
       {"release", "person", read_release},
+      {"pause", "person", read_pause},
+      {"lift-pause", "person", read_lift_pause},
       {"stop-kubelet", "fault", read_stop_kubelet},
       {"start-kubelet", "fault", read_start_kubelet},
       {"configure", "person", read_configure},

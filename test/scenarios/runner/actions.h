@@ -38,6 +38,9 @@ Perform read_start_kubelet(const Value& value, Reading& reading);
 // On what is drained, and the objects that ask for it (actions_drains.cc).
 Perform read_maintain(const Value& value, Reading& reading);
 Perform read_release(const Value& value, Reading& reading);
+// The emergency stop (actions_pause.cc).
+Perform read_pause(const Value& value, Reading& reading);
+Perform read_lift_pause(const Value& value, Reading& reading);
 // On careen (actions_careen.cc).
 Perform read_configure(const Value& value, Reading& reading);
 Perform read_edit_config(const Value& value, Reading& reading);

@@ -1,0 +1,49 @@
+// Who shows a replica is told what happens to it.
+#include <utility>
+
+#include "replica/replica.h"
+
+namespace careen::replica {
+
+namespace {
+
+// Leader locks lie in the same namespaces as leases that checks look at, and are renewed every few seconds.
+bool only_renewed(const kube::Lease* before, const kube::Lease* after) {
+  return before && after && before->uid == after->uid && before->holder == after->holder &&
+         before->acquired == after->acquired && before->duration_seconds == after->duration_seconds;
+}
+
+}  // namespace
+
+void Replica::listen(ReplicaListener listener) {
+  listeners_.push_back(std::move(listener));
+  if (listeners_.size() > 1) return;
+  // The parts are asked once, for all that listen.
+  const auto tell = [this](auto member, const auto&... arguments) {
+    for (const ReplicaListener& one : listeners_) {
+      if (one.*member) (one.*member)(arguments...);
+    }
+  };
+  using L = ReplicaListener;
+  events_.on_record([tell](const kube::EventRecord& event) { tell(&L::event, event); });
+  controller_.on_moved = [tell](const std::string& node, const profiles::Moved& moved) {
+    tell(&L::moved, node, moved);
+  };
+  controller_.on_message_sent = [tell](const std::string& node, const std::string& instance) {
+    tell(&L::message_sent, node, instance);
+  };
+  engine_.subscribe([tell](const drain::Key& key) { tell(&L::drain, key); });
+  problems_.on_change([tell](const std::string& key, const std::string* message) { tell(&L::problem, key, message); });
+  nodes_.subscribe([tell](const kube::Node* before, const kube::Node* after) {
+    tell(&L::node, after ? after->name : before->name);
+  });
+  pause_watch_.pauses().subscribe([tell] { tell(&L::pauses); });
+  const auto other = [tell](const auto*, const auto*) { tell(&L::other); };
+  leases_.subscribe([tell](const kube::Lease* before, const kube::Lease* after) {
+    if (!only_renewed(before, after)) tell(&L::other);
+  });
+  maintenances_.subscribe(other);
+  budgets_.subscribe(other);
+}
+
+}  // namespace careen::replica

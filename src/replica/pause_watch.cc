@@ -1,0 +1,158 @@
+#include "replica/pause_watch.h"
+
+#include <fmt/format.h>
+
+#include "kube/url.h"
+
+namespace careen::replica {
+
+using budget::Pause;
+using budget::PauseRecord;
+using io::Task;
+
+namespace {
+
+constexpr const char* kProblem = "pause";
+constexpr const char* kMetric = "careen_paused";
+// A server that has just started forbids everything for a moment.
+constexpr io::Duration kPatience = io::seconds{3};
+
+Task<void> opened(io::Gate& gate) { co_await gate.wait(); }
+Task<void> listed_anew(kube::Reflector& reflector) { co_await reflector.refresh(); }
+
+std::string encoded(std::string_view text) {
+  std::string out;
+  kube::append_encoded(out, text);
+  return out;
+}
+
+std::string subject(const Pause& pause) { return pause.profile.empty() ? "everything" : "profile " + pause.profile; }
+
+}  // namespace
+
+PauseWatch::PauseWatch(PauseWatchParts parts, PauseWatchOptions options, std::function<bool()> writes_events)
+    : p_(std::move(parts)),
+      options_(std::move(options)),
+      writes_events_(std::move(writes_events)),
+      sink_(kube::make_sink(store_, p_.atoms)),
+      reflector_(p_.loop, p_.client, p_.metrics, p_.problems, p_.random, *sink_, reflector_options(), p_.log),
+      known_(p_.loop),
+      refused_(p_.loop),
+      scope_(p_.loop) {
+  pauses_.unknown("it is not known yet whether somebody has paused anything", p_.loop.wall_now());
+  store_.subscribe([this](const kube::Lease*, const kube::Lease* after) { take(after); });
+}
+
+std::string PauseWatch::place() const { return fmt::format("Lease {}/{}", options_.ns, PauseRecord::kLease); }
+
+kube::ReflectorOptions PauseWatch::reflector_options() {
+  kube::ReflectorOptions options;
+  options.resource = kube::resources::leases;
+  options.ns = options_.ns;
+  options.field_selector = fmt::format("metadata.name={}", PauseRecord::kLease);
+  options.name = PauseRecord::kLease;
+  return options;
+}
+
+Task<void> PauseWatch::run() {
+  scope_.spawn(learn());
+  scope_.spawn(look_why_not());
+  co_await reflector_.run();
+}
+
+// That there is none is no change of anything.
+Task<void> PauseWatch::learn() {
+  co_await reflector_.synced_gate().wait();
+  take(store_.find(kube::object_key(options_.ns, PauseRecord::kLease)));
+  known_.open();
+}
+
+Task<void> PauseWatch::fresh() {
+  co_await known_.wait();
+  co_await io::race(p_.loop, listed_anew(reflector_), opened(refused_));
+}
+
+// The reflector tells of all that keeps it from its list; rights are the one thing that we do not wait for.
+Task<void> PauseWatch::look_why_not() {
+  for (;;) {
+    co_await io::sleep_for(p_.loop, kPatience);
+    if (reflector_.synced()) co_return;
+    kube::CallOptions call;
+    call.query = "limit=1&fieldSelector=" + encoded(reflector_options().field_selector);
+    const auto answer = co_await p_.client.list(kube::resources::leases, options_.ns, std::move(call));
+    if (reflector_.synced()) co_return;
+    if (!answer && answer.error().code == 403) {
+      go_on_without(answer.error());
+      co_return;
+    }
+  }
+}
+
+void PauseWatch::go_on_without(const kube::ApiError& error) {
+  p_.problems.raise(kProblem, fmt::format("{} cannot be read: {}; careen goes on as if nothing were paused, and "
+                                          "\"careen pause\" has no effect until it may list and watch leases in "
+                                          "namespace {}",
+                                          place(), error.message, options_.ns));
+  // The reflector has told of the same, but not what it means.
+  p_.problems.clear(fmt::format("watch {}", PauseRecord::kLease));
+  refused_.open();
+  pauses_.set({});
+  known_.open();
+}
+
+void PauseWatch::take(const kube::Lease* lease) {
+  if (lease) uid_ = lease->uid;
+  const std::string* text = lease ? lease->annotation(PauseRecord::kAnnotation) : nullptr;
+  auto record = text ? PauseRecord::parse(*text) : PauseRecord{};
+  if (record) {
+    p_.problems.clear(kProblem);
+    pauses_.set(std::move(*record));
+  } else {
+    const std::string wrong =
+        fmt::format("annotation {} of {} cannot be read: {}", PauseRecord::kAnnotation, place(), record.error());
+    p_.problems.raise(kProblem, wrong + "; everything is paused until it is mended, or \"careen resume\" removes it");
+    pauses_.unknown(wrong, p_.loop.wall_now());
+  }
+  announce();
+}
+
+// What is news compared with what was told last.
+void PauseWatch::announce() {
+  std::map<std::string, Pause> now;
+  for (Pause& pause : pauses_.all()) now.emplace(pause.profile, std::move(pause));
+  const std::map<std::string, Pause> before = std::exchange(told_, now);
+  for (const auto& [profile, pause] : before) {
+    if (!now.contains(profile)) tell_resumed(pause);
+  }
+  for (const auto& [profile, pause] : now) {
+    const auto known = before.find(profile);
+    if (known == before.end() || known->second != pause) tell(pause);
+  }
+}
+
+void PauseWatch::tell(const Pause& pause) {
+  p_.metrics.gauge(kMetric, "1 for what somebody has paused: a profile, or everything.", {{"profile", pause.profile}})
+      .set(1);
+  p_.log.warn("nothing is begun, moved or evicted", "what", subject(pause), "why", pause.text());
+  record("Paused", fmt::format("{} is {}", subject(pause), pause.text()));
+}
+
+void PauseWatch::tell_resumed(const Pause& pause) {
+  p_.metrics.drop_gauge(kMetric, {{"profile", pause.profile}});
+  p_.log.info("the pause is over", "what", subject(pause), "it was", pause.text());
+  record("Resumed", fmt::format("{} goes on; it was {}", subject(pause), pause.text()));
+}
+
+// What was found at the beginning is no event: whoever decided then has told of it.
+void PauseWatch::record(std::string reason, std::string note) {
+  if (!known_.is_open() || !writes_events_()) return;
+  kube::EventRecord event;
+  event.api = kube::EventRecord::Api::core_v1;
+  event.regarding = {"coordination.k8s.io/v1", "Lease", options_.ns, std::string(PauseRecord::kLease), uid_, ""};
+  event.reason = std::move(reason);
+  event.note = std::move(note);
+  event.controller = options_.identity;
+  p_.events.record(std::move(event));
+}
+
+}  // namespace careen::replica

@@ -1,0 +1,83 @@
+// What a replica knows of pauses: it follows the one Lease whose annotation says what somebody has stopped, and tells
+// of it in the log, in a metric and, while it is the replica that decides, by events on the Lease.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "budget/pause.h"
+#include "io/metrics.h"
+#include "io/problems.h"
+#include "io/random.h"
+#include "io/sync.h"
+#include "kube/atoms.h"
+#include "kube/cache.h"
+#include "kube/client.h"
+#include "kube/events.h"
+#include "kube/objects.h"
+#include "kube/reflector.h"
+#include "kube/sink.h"
+
+namespace careen::replica {
+
+struct PauseWatchParts {
+  io::Loop& loop;
+  kube::Client& client;  // reads
+  kube::AtomPool& atoms;
+  io::Metrics& metrics;
+  io::Problems& problems;
+  io::Random& random;
+  kube::EventRecorder& events;
+  io::Log log;
+};
+
+struct PauseWatchOptions {
+  std::string ns;
+  std::string identity;  // in events
+};
+
+class PauseWatch {
+ public:
+  // `writes_events`: whether this replica is the one that tells the cluster of it.
+  PauseWatch(PauseWatchParts parts, PauseWatchOptions options, std::function<bool()> writes_events);
+  PauseWatch(const PauseWatch&) = delete;
+  PauseWatch& operator=(const PauseWatch&) = delete;
+
+  // Until cancelled.
+  io::Task<void> run();
+  // Resumes when it is known what is paused at this moment or later. Without the right to read it that is never known:
+  // then nothing is paused, and a problem says so.
+  io::Task<void> fresh();
+
+  budget::Pauses& pauses() { return pauses_; }
+  const budget::Pauses& pauses() const { return pauses_; }
+
+ private:
+  std::string place() const;
+  kube::ReflectorOptions reflector_options();
+  io::Task<void> learn();
+  io::Task<void> look_why_not();
+  void go_on_without(const kube::ApiError& error);
+  void take(const kube::Lease* lease);
+  void announce();
+  void tell(const budget::Pause& pause);
+  void tell_resumed(const budget::Pause& pause);
+  void record(std::string reason, std::string note);
+
+  PauseWatchParts p_;
+  PauseWatchOptions options_;
+  std::function<bool()> writes_events_;
+  budget::Pauses pauses_;
+  kube::Store<kube::Lease> store_;
+  std::unique_ptr<kube::Sink> sink_;
+  kube::Reflector reflector_;
+  io::Gate known_;
+  io::Gate refused_;                           // by the server, at least once
+  std::map<std::string, budget::Pause> told_;  // by profile
+  std::string uid_;                            // of the Lease, as it was last seen
+  io::Scope scope_;
+};
+
+}  // namespace careen::replica

@@ -1,0 +1,81 @@
+// Pauses: somebody stops everything, or one profile, for a while. A process that was told of it moves no state of what
+// is paused, and evicts nothing.
+#include <fmt/format.h>
+
+#include "budget/pause.h"
+#include "profiles/names.h"
+#include "stage.h"
+
+namespace careen::explore {
+
+using budget::PauseRecord;
+using kube::Json;
+
+namespace {
+
+constexpr const char* kPausePath = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/careen-pause";
+
+bool evicts(const kube::Request& request) {
+  return request.path.ends_with("/eviction") ||
+         (request.method == "DELETE" && request.path.find("/pods/") != std::string::npos);
+}
+
+// The data annotation as the write leaves it; nothing when it leaves it alone.
+std::optional<profiles::NodeData> written_data(const kube::Request& request) {
+  const auto body = Json::parse(request.body);
+  const auto text = body ? (*body)["metadata"]["annotations"][profiles::kDataAnnotation].text() : std::nullopt;
+  if (!text) return std::nullopt;
+  auto data = profiles::parse_node_data(*text);
+  return data ? std::optional(std::move(*data)) : std::nullopt;
+}
+
+}  // namespace
+
+void Stage::strike_pause(const Perturbation& what) {
+  const auto& plans = case_.campaign.settings.plans;
+  const size_t choice = what.choice % (plans.size() + 1);
+  const std::string profile = choice == plans.size() ? "" : plans[choice].name;
+  ++paused_[profile];
+  write_pauses();
+  lasts(what.span);
+  // What is called off meanwhile is given back when it is over.
+  invariants.disturbed(what.span);
+  later(what.span, [this, profile] {
+    --paused_[profile];
+    write_pauses();
+  });
+}
+
+void Stage::write_pauses() {
+  PauseRecord record;
+  for (const auto& [profile, wanted] : paused_) {
+    if (wanted > 0)
+      record.pauses[profile] = {profile, "ana@host", std::chrono::floor<io::seconds>(time.wall_now()), ""};
+  }
+  note(fmt::format("paused: {}", record.text()));
+  Json lease = Json::object({{"kind", "Lease"}, {"apiVersion", "coordination.k8s.io/v1"}});
+  lease.set({"metadata", "annotations", PauseRecord::kAnnotation}, record.text());
+  cluster->api.put(kPausePath, std::move(lease), "people");
+}
+
+void Stage::check_paused(const sim::Sending& sending, Replica& sender) {
+  if (!sender.process) return;
+  const budget::Pauses& told = sender.process->replica().pauses();
+  if (told.all().empty()) return;
+  const std::string path = sending.request.path.substr(0, sending.request.path.find('?'));
+  if (evicts(sending.request) && told.of("")) {
+    invariants.violate("pause", fmt::format("{} evicts although everything is paused: {}", sending.client, path));
+  }
+  if (!path.starts_with("/api/v1/nodes/") || sending.request.method != "PATCH") return;
+  const auto written = written_data(sending.request);
+  if (!written) return;
+  const NodeFacts before = NodeFacts::read(cluster->api.object(path).dump());
+  for (const auto& [profile, data] : written->profiles) {
+    const profiles::ProfileData* known = before.profile(profile);
+    if (!known || known->current == data.current || !told.of(profile)) continue;
+    invariants.violate("pause", fmt::format("{} moves profile {} of {} to {} although it is {}", sending.client,
+                                            profile, path, data.current.text(), told.of(profile)->text()));
+  }
+}
+
+}  // namespace careen::explore
