@@ -1,6 +1,5 @@
 #include "view/info_source.h"
 
-#include "profiles/info.h"
 #include "profiles/names.h"
 
 namespace careen::view {
@@ -10,21 +9,6 @@ using replica::Replica;
 namespace {
 
 using profiles::NodeInfo;
-
-std::vector<profiles::PendingNotification> pending(const kube::Node& node, const profiles::Deliveries& deliveries) {
-  std::vector<profiles::PendingNotification> all;
-  const std::string* text = node.annotation(profiles::kOutboxAnnotation);
-  const auto messages = profiles::parse_outbox(text ? std::string_view(*text) : std::string_view{});
-  if (!messages) return all;
-  for (const profiles::OutboxMessage& message : *messages) {
-    const std::string id = message.id();
-    if (deliveries.sent(node.uid, id)) continue;
-    const profiles::Deliveries::Attempt* attempt = deliveries.attempt(node.uid, id);
-    all.push_back(
-        {message.instance, message.profile, attempt ? attempt->tries : 0, attempt ? attempt->error : "", message.at});
-  }
-  return all;
-}
 
 // One node after the other, decided anew when it is its turn.
 class Nodes {
@@ -40,7 +24,7 @@ class Nodes {
                   decision_.profiles,
                   profiles::shown_labels(*node, controller.config()->dashboard_label_filter),
                   replica_.now(),
-                  pending(*node, controller.deliveries()),
+                  pending_notifications(*node, controller.deliveries()),
                   {}};
     for (const profiles::ProfileOutcome& profile : decision_.profiles) {
       if (profile.wake) info.wakes.emplace_back(profile.name, *profile.wake);
@@ -55,11 +39,26 @@ class Nodes {
 
 }  // namespace
 
+std::vector<profiles::PendingNotification> pending_notifications(const kube::Node& node,
+                                                                 const profiles::Deliveries& deliveries) {
+  std::vector<profiles::PendingNotification> all;
+  const std::string* text = node.annotation(profiles::kOutboxAnnotation);
+  const auto messages = profiles::parse_outbox(text ? std::string_view(*text) : std::string_view{});
+  if (!messages) return all;
+  for (const profiles::OutboxMessage& message : *messages) {
+    const std::string id = message.id();
+    if (deliveries.sent(node.uid, id)) continue;
+    const profiles::Deliveries::Attempt* attempt = deliveries.attempt(node.uid, id);
+    all.push_back(
+        {message.instance, message.profile, attempt ? attempt->tries : 0, attempt ? attempt->error : "", message.at});
+  }
+  return all;
+}
+
 web::InfoSource info_source(Replica& replica) {
   web::InfoSource source;
-  source.leading = [&replica] { return replica.controller().running(); };
-  source.holder = [&replica] { return replica.election().holder(); };
-  source.document = [&replica]() -> web::InfoSource::Pieces {
+  source.leading = [&replica] { return replica.running(); };
+  source.document = [&replica]() -> web::Pieces {
     const auto nodes = std::make_shared<Nodes>(replica);
     const auto pieces =
         std::make_shared<profiles::InfoPieces>([nodes](std::string_view after) { return nodes->next(after); });

@@ -1,10 +1,17 @@
 // What a replica has to tell about its nodes, for the info document.
 #pragma once
 
+#include <vector>
+
+#include "profiles/info.h"
 #include "replica/replica.h"
 #include "web/info.h"
 
 namespace careen::view {
+
+// The messages in a node's outbox that have not been sent yet.
+std::vector<profiles::PendingNotification> pending_notifications(const kube::Node& node,
+                                                                 const profiles::Deliveries& deliveries);
 
 // The replica must outlive it.
 web::InfoSource info_source(replica::Replica& replica);

@@ -3,13 +3,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <deque>
 #include <functional>
 
 #include "io/sync.h"
 #include "io/virtual_time.h"
 #include "kube/json.h"
 #include "sim/test_api.h"
+#include "web/test_http.h"
 
 namespace careen::web {
 namespace {
@@ -20,49 +20,6 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Pair;
-
-struct LeaderAnswer {
-  int status = 200;
-  std::vector<std::string> pieces;
-  bool breaks = false;  // after the pieces
-};
-
-class ScriptedStream final : public io::HttpStream {
- public:
-  explicit ScriptedStream(LeaderAnswer answer) : answer_(std::move(answer)) {}
-  int status() const override { return answer_.status; }
-  const io::Headers& headers() const override { return headers_; }
-  io::Task<io::Result<bool>> read(std::string& into) override {
-    if (answer_.pieces.empty()) {
-      if (answer_.breaks) co_return io::fail(io::ErrorKind::closed, "cut off");
-      co_return false;
-    }
-    into += answer_.pieces.front();
-    answer_.pieces.erase(answer_.pieces.begin());
-    co_return true;
-  }
-
- private:
-  LeaderAnswer answer_;
-  io::Headers headers_;
-};
-
-// The way to the leader; answers as told, and refuses connections when told nothing.
-class ScriptedHttp final : public io::HttpClient {
- public:
-  io::Task<io::Result<io::HttpResponse>> send(io::HttpRequest) override {
-    co_return io::fail(io::ErrorKind::invalid, "the document is read as a stream");
-  }
-  io::Task<io::Result<std::unique_ptr<io::HttpStream>>> open(io::HttpRequest request) override {
-    requests.push_back(std::move(request));
-    if (answers.empty()) co_return io::fail(io::ErrorKind::connect, "connection refused");
-    auto stream = std::make_unique<ScriptedStream>(std::move(answers.front()));
-    answers.pop_front();
-    co_return std::unique_ptr<io::HttpStream>(std::move(stream));
-  }
-  std::deque<LeaderAnswer> answers;
-  std::vector<io::HttpRequest> requests;
-};
 
 struct Read {
   int status = 0;
@@ -78,7 +35,7 @@ struct Read {
 
 class InfoApiTest : public testing::Test {
  protected:
-  InfoApiTest() { info.set_port(9123); }
+  InfoApiTest() { leader.set_port(9123); }
 
   static io::Task<void> read(InfoApi& from, io::ServerRequest request, std::optional<Read>& out) {
     io::ServerResponse response = co_await from.answer(std::move(request));
@@ -126,16 +83,16 @@ class InfoApiTest : public testing::Test {
   bool leading = false;
   std::string holder = "careen-1_0b1c";
   std::vector<std::string> document = {"[{\"node\":", "\"n1\"}]"};
-  InfoApi info{*loop, client, http,
-               InfoSource{[this] { return leading; }, [this] { return holder; },
-                          [this]() -> InfoSource::Pieces {
+  Leader leader{*loop, client, http, [this] { return holder; }, "kube-system"};
+  InfoApi info{*loop, leader,
+               InfoSource{[this] { return leading; },
+                          [this]() -> Pieces {
                             return [this, next = size_t{0}](std::string& into) mutable {
                               if (next == document.size()) return false;
                               into += document[next++];
                               return true;
                             };
-                          }},
-               "kube-system"};
+                          }}};
 };
 
 TEST_F(InfoApiTest, TheLeaderAnswersItself) {

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "web/start_page.h"
+#include "web/static_files.h"
 
 namespace careen::web {
 
@@ -34,6 +35,11 @@ constexpr size_t kReviewBody = kLongestReview + (1 << 20);
 // The API server drops connections it has not used for 90 s; it is better that it does than we.
 constexpr io::Duration kWebhookIdle = io::seconds{120};
 
+// Of what is guarded as the metrics are, and what is not.
+bool has_own_guard(const io::ServerRequest& request, const Site& site) {
+  return (site.view && request.path.starts_with(ViewApi::kPrefix)) || find_file(site.files, request.path);
+}
+
 bool nowhere(const std::string& address) { return address.empty() || address == "0"; }
 
 io::ServerOptions options_for(const std::string& address) {
@@ -57,12 +63,17 @@ io::ServerResponse answer_metrics(const io::ServerRequest& request, io::Metrics&
 }
 
 io::Task<io::ServerResponse> answer_site(io::ServerRequest request, io::Metrics& metrics,
-                                         const std::function<void()>& on_scrape, InfoApi* info) {
+                                         const std::function<void()>& on_scrape, const Site& site) {
   if (request.path == "/metrics") return at_once(answer_metrics(request, metrics, on_scrape));
   if (auto refused = refuse_writes(request)) return at_once(std::move(*refused));
-  if (request.path != InfoApi::kPath) return at_once(answer_start_page(request));
-  if (!info) return at_once(not_found("/metrics and /static/"));
-  return info->answer(std::move(request));
+  if (request.path == InfoApi::kPath) {
+    if (!site.info) return at_once(not_found("/metrics and /static/"));
+    return site.info->answer(std::move(request));
+  }
+  if (site.view && request.path.starts_with(ViewApi::kPrefix)) return site.view->answer(std::move(request));
+  if (site.files.empty()) return at_once(answer_start_page(request));
+  if (const DashboardFile* file = find_file(site.files, request.path)) return at_once(answer_file(request, *file));
+  return at_once(lead_to_dashboard());
 }
 
 io::ServerResponse answer_probes(const io::ServerRequest& request, const Probes& probes) {
@@ -95,18 +106,20 @@ io::Task<io::ServerResponse> answer_webhooks(io::ServerRequest request,
 }
 
 Server serve_metrics(io::RealLoop& loop, const std::string& address, io::Metrics& metrics,
-                     std::function<void()> on_scrape, InfoApi* info, MetricsSecurity security) {
+                     std::function<void()> on_scrape, Site site, MetricsSecurity security) {
   if (nowhere(address)) return nullptr;
   io::ServerOptions options = options_for(address);
   options.log = std::move(security.log);
   if (security.tls) security.tls->apply_to(options);
-  io::ServerHandler answer = [&metrics, on_scrape = std::move(on_scrape), info](io::ServerRequest request) {
-    return answer_site(std::move(request), metrics, on_scrape, info);
+  io::ServerHandler answer = [&metrics, on_scrape = std::move(on_scrape), site](io::ServerRequest request) {
+    return answer_site(std::move(request), metrics, on_scrape, site);
   };
-  if (security.auth) answer = security.auth->guard(std::move(answer));
-  Server server = io::serve_http(loop, std::move(options), std::move(answer));
-  if (info && server) info->set_port((*server)->port());
-  return server;
+  if (security.auth) {
+    answer = [guarded = security.auth->guard(answer), answer, site](io::ServerRequest request) {
+      return has_own_guard(request, site) ? answer(std::move(request)) : guarded(std::move(request));
+    };
+  }
+  return io::serve_http(loop, std::move(options), std::move(answer));
 }
 
 Server serve_probes(io::RealLoop& loop, const std::string& address, const Probes& probes) {

@@ -1,11 +1,12 @@
-// The HTTP surface of a replica: metrics, the info document and a page for people on one address, probes on another,
-// admission webhooks on a third.
+// The HTTP surface of a replica: metrics, the info document and the dashboard with its API on one address, probes on
+// another, admission webhooks on a third.
 // What is answered is decided by plain functions of the request; the servers only carry them.
 #pragma once
 
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -13,20 +14,26 @@
 #include "io/metrics.h"
 #include "io/problems.h"
 #include "web/admission.h"
+#include "web/dashboard_files.h"
 #include "web/info.h"
 #include "web/probes.h"
 #include "web/serving_tls.h"
 #include "web/token_auth.h"
+#include "web/view_api.h"
 
 namespace careen::web {
 
 // /metrics in Prometheus' text format; `on_scrape` (may be empty) is called for each. Anything else is not found.
 io::ServerResponse answer_metrics(const io::ServerRequest& request, io::Metrics& metrics,
                                   const std::function<void()>& on_scrape);
-// What the metrics' address serves: /metrics, /api/v1/info unless `info` is null, and the start page, to which every
-// unknown path leads.
+// What the metrics' address serves besides /metrics. All must live as long as the server.
+struct Site {
+  InfoApi* info = nullptr;                    // /api/v1/info
+  ViewApi* view = nullptr;                    // /careen/v1
+  std::span<const DashboardFile> files = {};  // none: a start page instead, to which every unknown path leads
+};
 io::Task<io::ServerResponse> answer_site(io::ServerRequest request, io::Metrics& metrics,
-                                         const std::function<void()>& on_scrape, InfoApi* info);
+                                         const std::function<void()>& on_scrape, const Site& site);
 // The probes; anything else is not found.
 io::ServerResponse answer_probes(const io::ServerRequest& request, const Probes& probes);
 
@@ -45,9 +52,9 @@ struct MetricsSecurity {
   TokenAuth* auth = nullptr;           // null: everybody may read. It must live as long as the server.
   io::Log log = {};
 };
-// `info` may be null; it must live as long as the server.
+// The dashboard's files hold no data and are open to everybody; its API has a guard of its own.
 Server serve_metrics(io::RealLoop& loop, const std::string& address, io::Metrics& metrics,
-                     std::function<void()> on_scrape = {}, InfoApi* info = nullptr, MetricsSecurity security = {});
+                     std::function<void()> on_scrape = {}, Site site = {}, MetricsSecurity security = {});
 Server serve_probes(io::RealLoop& loop, const std::string& address, const Probes& probes);
 // The endpoints must live as long as the server.
 Server serve_webhooks(io::RealLoop& loop, const std::string& address, const ServingTls& tls,

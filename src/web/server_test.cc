@@ -65,12 +65,13 @@ class SiteTest : public testing::Test {
   io::ServerResponse get(const std::string& path, const std::string& method = "GET") {
     std::optional<io::ServerResponse> out;
     io::Scope scope(loop);
-    scope.spawn(keep(answer_site({method, path, "", {}, {}}, metrics, {}, nullptr), out));
+    scope.spawn(keep(answer_site({method, path, "", {}, {}}, metrics, {}, site), out));
     loop.run_until([&] { return out.has_value(); });
     return std::move(*out);
   }
   io::RealLoop loop;
   io::Metrics metrics;
+  Site site;
 };
 
 TEST_F(SiteTest, EveryPathLeadsToThePage) {
@@ -157,19 +158,20 @@ TEST(ServerTest, TheInfoDocumentPassesThroughAFollower) {
   std::string large(3 << 20, 'x');
   int asked = 0;
   // Leads only for the request that was sent on.
-  InfoApi info(loop, kube_client, *http,
-               {[&] { return ++asked == 2; }, [] { return "leader_1"; },
-                [&]() -> InfoSource::Pieces {
+  Leader leader(loop, kube_client, *http, [] { return "leader_1"; }, "kube-system");
+  InfoApi info(loop, leader,
+               {[&] { return ++asked == 2; },
+                [&]() -> Pieces {
                   return [&, at = size_t{0}](std::string& into) mutable {
                     if (at == large.size()) return false;
                     into += large.substr(at, 1 << 16);
                     at += 1 << 16;
                     return true;
                   };
-                }},
-               "kube-system");
-  const auto server = serve_metrics(loop, "127.0.0.1:0", metrics, {}, &info);
+                }});
+  const auto server = serve_metrics(loop, "127.0.0.1:0", metrics, {}, {.info = &info});
   ASSERT_TRUE(server) << server.error().message;
+  leader.set_port((*server)->port());
   const auto client = io::make_http_client(loop, {});
   std::optional<io::Result<io::HttpResponse>> out;
   io::Scope scope(loop);
@@ -203,7 +205,7 @@ TEST(ServerTest, SecuredMetricsAndWebhooks) {
   kube::Client kube_client(loop, *transport, metrics, random);
   TokenAuth auth(kube_client);
   const ServingTls tls = self_signed_tls(loop, {"127.0.0.1"});
-  const auto server = serve_metrics(loop, "127.0.0.1:0", metrics, {}, nullptr, {.tls = tls, .auth = &auth});
+  const auto server = serve_metrics(loop, "127.0.0.1:0", metrics, {}, {}, {.tls = tls, .auth = &auth});
   ASSERT_TRUE(server) << server.error().message;
   std::string operation;
   AdmissionEndpoint endpoint(loop, metrics, "/validate",

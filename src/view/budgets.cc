@@ -1,0 +1,165 @@
+#include "view/budgets.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "kube/json_writer.h"
+#include "profiles/names.h"
+#include "profiles/stagger_leases.h"
+#include "view/work.h"
+
+namespace careen::view {
+
+namespace {
+
+using profiles::BudgetKey;
+
+constexpr size_t kMostHolders = 20;
+constexpr size_t kMostDisruptionBudgets = 200;
+// Groups of one check; more would be a limit for each node.
+constexpr size_t kMostGroups = 200;
+
+std::string scope_text(const profiles::Scope& scope) {
+  return scope.profile.empty() ? scope.text() : fmt::format("{} with profile {}", scope.text(), scope.profile);
+}
+
+// One node of each group that the check tells apart, all others count with it.
+std::vector<const kube::Node*> one_of_each_group(const kube::Store<kube::Node>& nodes, const profiles::Check& check) {
+  const std::vector<std::string> labels = check.group_labels();
+  std::vector<const kube::Node*> found;
+  std::set<std::vector<std::string_view>> seen;
+  nodes.for_each([&](const kube::Node& node) {
+    if (found.size() == kMostGroups || (labels.empty() && !found.empty())) return;
+    std::vector<std::string_view> values;
+    for (const std::string& key : labels) {
+      const kube::Atom* value = node.label(key);
+      values.push_back(value ? value->view() : std::string_view());
+    }
+    if (seen.insert(std::move(values)).second) found.push_back(&node);
+  });
+  return found;
+}
+
+// A lease has ended a moment after its last one; nobody wants to read of nanoseconds.
+void set_free_at(Budget& budget, const profiles::BudgetUse& use) {
+  if (use.free_at) budget.free_at = std::chrono::floor<io::microseconds>(*use.free_at);
+}
+
+Budget limit(const replica::Replica& replica, const std::string& name, const BudgetKey& key) {
+  const profiles::Facts& facts = replica.controller().facts();
+  const io::Wall now = replica.now();
+  const profiles::BudgetUse use = profiles::measure(facts.occupancy, key, now);
+  Budget budget{
+      .kind = "maxMaintenance", .name = name, .scope = scope_text(key.scope), .max = key.max, .used = use.used};
+  for (const auto& [node, member] : facts.occupancy.members(key.scope)) budget.reserved += member.in_state ? 0 : 1;
+  budget.holders = profiles::holders(facts.occupancy, key, now, {}, kMostHolders);
+  set_free_at(budget, use);
+  return budget;
+}
+
+Budget leases(const replica::Replica& replica, const std::string& name, const BudgetKey& key) {
+  const profiles::StaggerLeases& facts = replica.controller().facts().leases;
+  const io::Wall now = replica.now();
+  const profiles::BudgetUse use = profiles::measure(facts, key, now);
+  Budget budget{.kind = "stagger", .name = name, .scope = "leases " + key.lease, .max = key.max, .used = use.used};
+  const profiles::LeaseGroup group(key.lease, key.max);
+  for (size_t i = 0; i < group.parallel() && budget.holders.size() < kMostHolders; ++i) {
+    const std::string& lease = group.lease_key(i);
+    const std::string* taker = facts.taken_by(lease);
+    if (taker) ++budget.reserved;
+    const kube::Lease* held = facts.held_until(lease, now) ? facts.find(lease) : nullptr;
+    if (taker) {
+      budget.holders.push_back(*taker);
+    } else if (held && !held->holder.empty()) {
+      budget.holders.push_back(held->holder);
+    }
+  }
+  set_free_at(budget, use);
+  return budget;
+}
+
+void add_limits(const replica::Replica& replica, std::vector<Budget>& all) {
+  const profiles::Controller& controller = replica.controller();
+  if (!replica.options().profiles || !controller.config()) return;
+  for (const profiles::CheckInstance& instance : controller.config()->checks) {
+    const std::string_view type = instance.check->type();
+    if (type != "maxMaintenance" && type != "stagger") continue;
+    std::set<BudgetKey> keys;
+    for (const kube::Node* node : one_of_each_group(replica.nodes(), *instance.check)) {
+      const profiles::NodeDraft draft(*node);
+      const profiles::ProfileData data;
+      const auto result =
+          instance.check->run({draft, profiles::kDefaultProfile, data, controller.facts(), replica.now(), false});
+      if (result.budget) keys.insert(result.budget->first);
+    }
+    for (const BudgetKey& key : keys) {
+      Budget budget = key.lease.empty() ? limit(replica, instance.name, key) : leases(replica, instance.name, key);
+      budget.waiting = controller.waiters().waiting(key);
+      all.push_back(std::move(budget));
+    }
+  }
+}
+
+// How many pods of running drains each disruption budget holds up.
+std::map<std::string, size_t> blocked_pods(const replica::Replica& replica) {
+  std::map<std::string, size_t> blocked;
+  for (const drain::Key& key : replica.drains().keys()) {
+    const drain::Progress* progress = replica.drains().progress(key);
+    if (!progress) continue;
+    for (const drain::PodProgress& pod : progress->pods) {
+      if (!pod.budget.empty()) ++blocked[pod.budget];
+    }
+  }
+  return blocked;
+}
+
+void add_disruption_budgets(const replica::Replica& replica, std::vector<Budget>& all) {
+  const auto blocked = blocked_pods(replica);
+  size_t count = 0;
+  const auto add = [&](const kube::DisruptionBudget& from, size_t waiting) {
+    if (count++ >= kMostDisruptionBudgets) return;
+    Budget budget{.kind = "disruption", .name = from.key(), .scope = fmt::format("{} pods", from.expected_pods)};
+    budget.max = std::max(0, from.expected_pods - from.desired_healthy);
+    budget.used = std::max<int64_t>(0, budget.max - from.allowed);
+    budget.waiting = waiting;
+    for (const std::string& pod : from.disrupted_pods) {
+      if (budget.holders.size() < kMostHolders) budget.holders.push_back(from.ns + "/" + pod);
+    }
+    all.push_back(std::move(budget));
+  };
+  // Those that hold a drain up matter most.
+  for (const auto& [name, waiting] : blocked) {
+    if (const kube::DisruptionBudget* budget = replica.disruption_budgets().find(name)) add(*budget, waiting);
+  }
+  replica.disruption_budgets().for_each([&](const kube::DisruptionBudget& budget) {
+    if (budget.allowed <= 0 && budget.expected_pods > 0 && !blocked.contains(budget.key())) add(budget, 0);
+  });
+}
+
+}  // namespace
+
+std::vector<Budget> budgets_of(const replica::Replica& replica) {
+  std::vector<Budget> all;
+  add_limits(replica, all);
+  add_disruption_budgets(replica, all);
+  return all;
+}
+
+void append_json(std::string& out, const Budget& budget) {
+  using kube::append_json;
+  kube::Members members(out, '{', '}');
+  append_json(members.next("kind"), budget.kind);
+  append_json(members.next("name"), budget.name);
+  append_json(members.next("scope"), budget.scope);
+  append_json(members.next("max"), budget.max);
+  append_json(members.next("used"), budget.used);
+  append_json(members.next("reserved"), budget.reserved);
+  append_json(members.next("holders"), budget.holders);
+  append_json(members.next("waiting"), budget.waiting);
+  if (budget.free_at) append_json(members.next("free_at"), *budget.free_at);
+}
+
+}  // namespace careen::view

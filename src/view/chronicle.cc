@@ -1,0 +1,288 @@
+#include "view/chronicle.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "io/sync.h"
+#include "kube/json.h"
+#include "nodemaintenance/maintenance.h"
+#include "nodemaintenance/names.h"
+
+namespace careen::view {
+
+namespace {
+
+using Kind = Entry::Kind;
+using io::Task;
+using Phase = drain::Progress::Phase;
+
+// Of the past: so much is enough for a first look, and a small answer.
+constexpr io::Duration kPast = io::hours{6};
+constexpr int kMostEvents = 2000;
+// Sources of careen's own events of nodes and NodeMaintenances; all lie in the namespace "default".
+constexpr std::string_view kSources[] = {"maintenance", "NodeMaintenance"};
+
+// "The node is now in the X state caused by profile P": what the event of a transition says.
+bool read_transition(std::string_view note, Entry& entry) {
+  constexpr std::string_view kBefore = "The node is now in the ", kBetween = " state caused by profile ";
+  const size_t between = note.find(kBetween);
+  if (!note.starts_with(kBefore) || between == std::string_view::npos) return false;
+  entry.to = note.substr(kBefore.size(), between - kBefore.size());
+  entry.profile = note.substr(between + kBetween.size());
+  return true;
+}
+
+std::string transition_text(const Entry& entry) {
+  return entry.from.empty() ? fmt::format("{} is now {} ({})", entry.node, entry.to, entry.profile)
+                            : fmt::format("{}: {} → {} ({})", entry.node, entry.from, entry.to, entry.profile);
+}
+
+std::string pause_text(const budget::Pause& pause) {
+  const std::string what = pause.profile.empty() ? "Everything" : "Profile " + pause.profile;
+  return fmt::format("{} is paused by {}{}{}", what, pause.by, pause.reason.empty() ? "" : ": ", pause.reason);
+}
+
+std::string maintenance_text(std::string_view reason, const std::string& name, std::string_view node) {
+  const std::string where = node.empty() ? std::string() : fmt::format(" of {}", node);
+  if (reason == "BeginMaintenance") return fmt::format("NodeMaintenance {}{} begins", name, where);
+  if (reason == "SucceedMaintenance") return fmt::format("NodeMaintenance {}{}: the node is drained", name, where);
+  if (reason == "FailedMaintenance") return fmt::format("NodeMaintenance {}{} has failed", name, where);
+  if (reason == "RemovedMaintenance") return fmt::format("NodeMaintenance {}{} is over", name, where);
+  return {};
+}
+
+}  // namespace
+
+std::optional<Entry> entry_of(const kube::EventRecord& event, io::Wall time, std::string_view maintenance_node) {
+  Entry entry{.time = time, .text = event.note};
+  const std::string& name = event.regarding.name;
+  if (event.regarding.kind == "Node") entry.node = name;
+  if (event.reason == "ChangedMaintenanceState") {
+    entry.kind = Kind::transition;
+    if (!read_transition(event.note, entry)) return std::nullopt;
+    entry.text = transition_text(entry);
+  } else if (event.reason == "ChangeMaintenanceStateFailed") {
+    entry.kind = Kind::error;
+    entry.text = name + ": " + event.note;
+  } else if (event.reason == "NotificationFailed" || event.reason == "NotificationDropped") {
+    entry.kind = Kind::notification;
+    entry.text = name + ": " + event.note;
+  } else if (event.regarding.kind == nodemaintenance::kResource.kind) {
+    entry.kind = Kind::maintenance;
+    entry.node = maintenance_node;
+    entry.text = maintenance_text(event.reason, name, maintenance_node);
+    if (entry.text.empty()) return std::nullopt;
+  } else if (event.reason == "EvictionBlocked") {
+    entry.kind = Kind::drain;
+    entry.text = fmt::format("Pod {}/{}: {}", event.regarding.ns, name, event.note);
+    constexpr std::string_view kFrom = "Eviction from node ";
+    if (event.note.starts_with(kFrom)) {
+      const std::string_view rest = std::string_view(event.note).substr(kFrom.size());
+      entry.node = rest.substr(0, rest.find(':'));
+    }
+  } else if (event.reason == "LeaderElection") {
+    entry.kind = Kind::careen;
+  } else {
+    return std::nullopt;
+  }
+  return entry;
+}
+
+struct Chronicle::Parts {
+  explicit Parts(replica::Replica& r) : replica(r), scope(r.loop()) {}
+
+  void say(Kind kind, std::string text, std::string node = {}) {
+    timeline.add({.time = replica.now(), .kind = kind, .text = std::move(text), .node = std::move(node)});
+  }
+  void event(const kube::EventRecord& event);
+  void moved(const std::string& node, const profiles::Moved& moved);
+  void drain(const drain::Key& key);
+  void forget_ended_drains();
+  void problem(const std::string& key, const std::string* message);
+  void configured();
+  void pauses_changed();
+  std::string node_of(const std::string& maintenance);
+  Task<void> read_past();
+  Task<std::vector<Entry>> past_of(std::string source);
+
+  replica::Replica& replica;
+  Timeline timeline;
+  std::map<std::string, io::Wall, std::less<>> problems;
+  std::map<drain::Key, Phase> drains;  // as they were told of
+  std::map<std::string, std::string> maintenance_nodes;
+  std::map<std::string, budget::Pause> pauses;
+  bool has_config = false;
+  bool past_is_read = false;
+  io::Scope scope;
+};
+
+void Chronicle::Parts::event(const kube::EventRecord& event) {
+  // Told by moved(), which knows where it came from.
+  if (event.reason == "ChangedMaintenanceState") return;
+  const bool maintenance = event.regarding.kind == nodemaintenance::kResource.kind;
+  const std::string node = maintenance ? node_of(event.regarding.name) : std::string();
+  auto entry = entry_of(event, replica.now(), node);
+  if (entry) timeline.add(std::move(*entry));
+  if (event.reason == "RemovedMaintenance") maintenance_nodes.erase(event.regarding.name);
+  const bool begins = event.reason == "LeaderElection" && event.note.ends_with("became leader");
+  if (begins && !std::exchange(past_is_read, true)) scope.spawn(read_past());
+}
+
+// An object that is gone by now was known when it began.
+std::string Chronicle::Parts::node_of(const std::string& maintenance) {
+  const auto* store = replica.known_maintenances();
+  if (const kube::Object* object = store ? store->find(maintenance) : nullptr) {
+    return maintenance_nodes[maintenance] = nodemaintenance::parse_maintenance(*object).node;
+  }
+  const auto known = maintenance_nodes.find(maintenance);
+  return known == maintenance_nodes.end() ? std::string() : known->second;
+}
+
+void Chronicle::Parts::moved(const std::string& node, const profiles::Moved& moved) {
+  Entry entry{.time = replica.now(), .kind = Kind::transition, .text = {}, .node = node, .profile = moved.profile};
+  entry.from = name_of(moved.from);
+  entry.to = name_of(moved.to);
+  entry.text = transition_text(entry);
+  timeline.add(std::move(entry));
+}
+
+void Chronicle::Parts::drain(const drain::Key& key) {
+  forget_ended_drains();
+  const auto phase = replica.drains().phase(key);
+  if (!phase) return;
+  const auto [known, fresh] = drains.try_emplace(key, Phase::draining);
+  if (fresh) say(Kind::drain, fmt::format("{} is being drained for {}", key.node, key.owner), key.node);
+  if (known->second == *phase) return;
+  known->second = *phase;
+  const drain::Progress* const progress = replica.drains().progress(key);
+  const std::string why = progress && !progress->errors.empty() ? ": " + progress->errors.front() : "";
+  switch (*phase) {
+    case Phase::draining:
+      return;
+    case Phase::drained:
+      return say(Kind::drain, fmt::format("{} is drained for {}", key.node, key.owner), key.node);
+    case Phase::refused:
+      return say(Kind::error, fmt::format("The drain of {} for {} is refused{}", key.node, key.owner, why), key.node);
+    case Phase::failed:
+      return say(Kind::error, fmt::format("The drain of {} for {} has failed{}", key.node, key.owner, why), key.node);
+  }
+}
+
+void Chronicle::Parts::forget_ended_drains() {
+  std::erase_if(drains, [&](const auto& entry) {
+    const auto& [key, phase] = entry;
+    if (replica.drains().has(key)) return false;
+    if (phase == Phase::draining) {
+      say(Kind::drain, fmt::format("The drain of {} for {} has ended early", key.node, key.owner), key.node);
+    }
+    return true;
+  });
+}
+
+void Chronicle::Parts::problem(const std::string& key, const std::string* message) {
+  if (!message) {
+    problems.erase(key);
+    return say(Kind::careen, fmt::format("The problem is gone: {}", key));
+  }
+  problems.try_emplace(key, replica.now());
+  say(Kind::error, fmt::format("{}: {}", key, *message));
+}
+
+void Chronicle::Parts::configured() {
+  const bool again = std::exchange(has_config, true);
+  say(Kind::careen, again ? "The configuration was loaded again" : "The configuration was loaded");
+}
+
+void Chronicle::Parts::pauses_changed() {
+  std::map<std::string, budget::Pause> now;
+  for (budget::Pause& pause : replica.pauses().all()) {
+    const std::string key = pause.profile;
+    now.emplace(key, std::move(pause));
+  }
+  for (const auto& [key, pause] : pauses) {
+    if (now.contains(key)) continue;
+    say(Kind::pause, (key.empty() ? "Everything" : "Profile " + key) + " goes on");
+  }
+  for (const auto& [key, pause] : now) {
+    const auto before = pauses.find(key);
+    if (before == pauses.end() || before->second != pause) say(Kind::pause, pause_text(pause));
+  }
+  pauses = std::move(now);
+}
+
+Task<void> Chronicle::Parts::read_past() {
+  for (const std::string_view source : kSources) {
+    std::vector<Entry> entries = co_await past_of(std::string(source));
+    timeline.add_past(std::move(entries));
+  }
+}
+
+Task<std::vector<Entry>> Chronicle::Parts::past_of(std::string source) {
+  std::vector<Entry> found;
+  kube::CallOptions options;
+  options.attempts = 1;
+  options.query = fmt::format("limit={}&fieldSelector=source%3D{}", kMostEvents, source);
+  const auto answer = co_await replica.reader().list(kube::resources::core_events, "default", std::move(options));
+  // Without them the timeline begins now.
+  if (!answer) co_return found;
+  const auto list = kube::Json::parse(*answer);
+  if (!list) co_return found;
+  const io::Wall oldest = io::add(replica.now(), -kPast);
+  (*list)["items"].for_each_element([&](kube::JsonView item) {
+    kube::EventRecord event;
+    const kube::JsonView about = item["involvedObject"];
+    event.regarding.kind = about["kind"].text().value_or("");
+    event.regarding.name = about["name"].text().value_or("");
+    event.regarding.ns = about["namespace"].text().value_or("");
+    event.reason = item["reason"].text().value_or("");
+    event.note = item["message"].text().value_or("");
+    std::optional<io::Wall> time;
+    for (const char* field : {"eventTime", "lastTimestamp", "firstTimestamp"}) {
+      if (!time) time = io::parse_rfc3339(item[field].text().value_or(""));
+    }
+    if (!time) time = io::parse_rfc3339(item["metadata"]["creationTimestamp"].text().value_or(""));
+    if (!time || *time < oldest) return;
+    const bool maintenance = event.regarding.kind == nodemaintenance::kResource.kind;
+    const std::string node = maintenance ? node_of(event.regarding.name) : std::string();
+    if (auto entry = entry_of(event, *time, node)) found.push_back(std::move(*entry));
+  });
+  co_return found;
+}
+
+Chronicle::Chronicle(replica::Replica& replica) : parts_(std::make_shared<Parts>(replica)) {
+  const std::weak_ptr<Parts> still = parts_;
+  const auto told = [still](auto member, const auto&... arguments) {
+    if (const auto parts = still.lock()) ((*parts).*member)(arguments...);
+  };
+  for (const auto& [key, message] : replica.problems().open()) parts_->problems.emplace(key, replica.now());
+  if (!replica.options().leader_election) {
+    parts_->past_is_read = true;
+    parts_->scope.spawn(parts_->read_past());
+  }
+  replica.listen(
+      {.event = [told](const kube::EventRecord& event) { told(&Parts::event, event); },
+       .moved = [told](const std::string& node, const profiles::Moved& moved) { told(&Parts::moved, node, moved); },
+       .message_sent =
+           [still](const std::string& node, const std::string& instance) {
+             const auto parts = still.lock();
+             if (!parts) return;
+             parts->say(Kind::notification, fmt::format("{}: notification {} was sent", node, instance), node);
+           },
+       .drain = [told](const drain::Key& key) { told(&Parts::drain, key); },
+       .problem = [told](const std::string& key, const std::string* message) { told(&Parts::problem, key, message); },
+       .configured = [told] { told(&Parts::configured); },
+       .pauses = [told] { told(&Parts::pauses_changed); }});
+}
+
+Chronicle::~Chronicle() = default;
+
+const Timeline& Chronicle::timeline() const { return parts_->timeline; }
+
+io::Wall Chronicle::problem_since(const std::string& key) const {
+  const auto found = parts_->problems.find(key);
+  return found == parts_->problems.end() ? parts_->replica.now() : found->second;
+}
+
+}  // namespace careen::view

@@ -1,0 +1,36 @@
+// The chronicle writes the timeline of a replica: it listens to what careen records and puts it in words. When the
+// replica begins to lead, it reads careen's own events of the last hours once, to fill the past; without the right to
+// list events the timeline begins with the replica.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+
+#include "replica/replica.h"
+#include "view/timeline.h"
+
+namespace careen::view {
+
+class Chronicle {
+ public:
+  // Runs on the replica's loop. The replica must outlive it.
+  explicit Chronicle(replica::Replica& replica);
+  ~Chronicle();
+  Chronicle(const Chronicle&) = delete;
+  Chronicle& operator=(const Chronicle&) = delete;
+
+  const Timeline& timeline() const;
+  // Since when the problem is open.
+  io::Wall problem_since(const std::string& key) const;
+
+ private:
+  struct Parts;
+  std::shared_ptr<Parts> parts_;  // the replica's listeners know it weakly
+};
+
+// The entry that an event of careen's stands for; nothing when it tells nothing that is not told otherwise.
+// `maintenance_node`: the node of a NodeMaintenance, for events that regard one.
+std::optional<Entry> entry_of(const kube::EventRecord& event, io::Wall time, std::string_view maintenance_node);
+
+}  // namespace careen::view

@@ -1,0 +1,29 @@
+// A node in one line: its colour, its profiles with what each waits for, its labels, and who keeps it cordoned.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "profiles/decide.h"
+#include "view/shown.h"
+#include "view/work.h"
+
+namespace careen::view {
+
+// The keys by which nodes can be grouped, the best first: those of limits, topology, and of the configured filter, if
+// some node has them. Those that tell no nodes apart come last.
+std::vector<std::string> grouping_labels(const replica::Replica& replica);
+
+struct Row {
+  std::string json;                                           // NodeRow
+  std::vector<std::pair<std::string, std::string>> profiles;  // with their states
+};
+
+Row make_row(const Shown& shown, const kube::Node& node, const std::vector<std::string>& labels, const Work& work);
+
+// What is decided for the node now; nothing without profiles.
+std::optional<profiles::Decision> explained(const replica::Replica& replica, const kube::Node& node);
+bool is_ready(const kube::Node& node);
+
+}  // namespace careen::view

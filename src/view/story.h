@@ -1,0 +1,20 @@
+// The Story of one node: where each of its profiles stands and why, when it can next change and what happens then, who
+// holds it, what is being drained, and what has happened to it lately.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "view/shown.h"
+
+namespace careen::view {
+
+// Nothing when there is no such node.
+std::optional<std::string> story(const Shown& shown, std::string_view node);
+// The node of a NodeMaintenance; nothing when there is no such object.
+std::optional<std::string> node_of_maintenance(const replica::Replica& replica, std::string_view name);
+// {"timeline": Entry[]}: of one node, or of all when it is empty.
+std::string timeline_document(const Shown& shown, std::string_view node);
+
+}  // namespace careen::view

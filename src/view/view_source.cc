@@ -1,0 +1,45 @@
+#include "view/view_source.h"
+
+#include <memory>
+#include <utility>
+
+#include "view/fleet.h"
+#include "view/story.h"
+
+namespace careen::view {
+
+namespace {
+
+// Without a leader to ask, or being it, a replica answers itself, also while it cannot decide for want of a valid
+// configuration: the problem is then part of what it shows.
+bool answers_itself(const replica::Replica& replica) {
+  return !replica.options().leader_election || replica.election().leading();
+}
+
+std::string unknown(const replica::Replica& replica) {
+  return replica.nodes().position() == 0 ? "the nodes have not been listed yet" : std::string();
+}
+
+}  // namespace
+
+web::ViewSource view_source(Shown shown, Changes& changes, std::function<io::Task<std::string>(int hours)> plan) {
+  web::ViewSource source;
+  replica::Replica& replica = shown.replica;
+  source.leading = [&replica] { return answers_itself(replica); };
+  source.unknown = [&replica] { return unknown(replica); };
+  source.fleet = [shown]() -> web::Pieces {
+    const auto pieces = std::make_shared<FleetPieces>(shown);
+    return [pieces](std::string& into) { return pieces->read(into); };
+  };
+  source.stream = [&changes] { return changes.listen(); };
+  source.node = [shown](std::string_view name) { return story(shown, name); };
+  source.maintenance = [shown](std::string_view name) -> std::optional<std::string> {
+    const auto node = node_of_maintenance(shown.replica, name);
+    return node ? story(shown, *node) : std::nullopt;
+  };
+  source.timeline = [shown](std::string_view node) { return timeline_document(shown, node); };
+  source.plan = std::move(plan);
+  return source;
+}
+
+}  // namespace careen::view

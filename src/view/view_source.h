@@ -1,0 +1,15 @@
+// What a replica has to show, for the view API.
+#pragma once
+
+#include <functional>
+
+#include "view/changes.h"
+#include "view/shown.h"
+#include "web/view_api.h"
+
+namespace careen::view {
+
+// `changes` and what is shown must outlive it. `plan` may be empty.
+web::ViewSource view_source(Shown shown, Changes& changes, std::function<io::Task<std::string>(int hours)> plan = {});
+
+}  // namespace careen::view

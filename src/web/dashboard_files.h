@@ -1,0 +1,19 @@
+// The files of the dashboard as they lie in the binary: its page, script, style and icon. The build makes them from
+// web/; built without Node.js there are none, and careen serves the JSON API alone.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+namespace careen::web {
+
+struct DashboardFile {
+  std::string_view path;  // index.html
+  std::string_view content_type;
+  std::string_view body;
+  std::string_view etag;  // with its quotes; another one for another body
+};
+
+std::span<const DashboardFile> dashboard_files();
+
+}  // namespace careen::web

@@ -1,0 +1,62 @@
+// The view API, /careen/v1: what the dashboard and the commands for people read (docs/api.md). The replica that leads
+// answers from its own world; every other one passes requests on to it.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "io/http_server.h"
+#include "io/loop.h"
+#include "web/info.h"
+#include "web/leader.h"
+#include "web/view_guard.h"
+
+namespace careen::web {
+
+// What the replica has to show. Documents are JSON.
+struct ViewSource {
+  std::function<bool()> leading;         // it answers itself
+  std::function<std::string()> unknown;  // why there is nothing to show yet; empty when there is
+  std::function<Pieces()> fleet;
+  std::function<std::unique_ptr<io::BodyStream>()> stream;  // of server-sent events
+  // Nothing when there is no such node, no such NodeMaintenance.
+  std::function<std::optional<std::string>(std::string_view name)> node;
+  std::function<std::optional<std::string>(std::string_view name)> maintenance;
+  std::function<std::string(std::string_view node)> timeline;  // of all nodes when it is empty
+  std::function<io::Task<std::string>(int hours)> plan;        // may be empty: there is none
+};
+
+class ViewApi {
+ public:
+  static constexpr std::string_view kPrefix = "/careen/v1/";
+  // More would take connections from those who collect metrics.
+  static constexpr int kMostStreams = 64;
+
+  // `own_authorization`: the header's value with which a replica asks the leader for who has shown no token of their
+  // own; may be empty, or give nothing.
+  using Authorization = std::function<io::Task<std::string>()>;
+  ViewApi(io::Loop& loop, Leader& leader, ViewSource source, ViewGuard guard, Authorization own_authorization = {});
+  ViewApi(const ViewApi&) = delete;
+  ViewApi& operator=(const ViewApi&) = delete;
+
+  io::Task<io::ServerResponse> answer(io::ServerRequest request);
+  int streams() const { return *streams_; }
+
+ private:
+  io::Task<io::ServerResponse> own(io::ServerRequest request);
+  io::Task<io::ServerResponse> passed_on(io::ServerRequest request);
+  io::Task<io::ServerResponse> planned(std::string hours);
+  io::ServerResponse counted(io::ServerResponse response);
+
+  io::Loop& loop_;
+  Leader& leader_;
+  ViewSource source_;
+  ViewGuard guard_;
+  Authorization own_authorization_;
+  std::shared_ptr<int> streams_ = std::make_shared<int>(0);
+};
+
+}  // namespace careen::web
