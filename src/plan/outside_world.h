@@ -1,0 +1,69 @@
+// The world outside of careen, acted out on the model as a plan assumes it: somebody approves what waits for approval,
+// works on a node for as long as maintenance takes, leaves it in the state that the configuration waits for, and ends
+// NodeMaintenances. It changes the same objects that people and other programs change, and nothing of careen's own.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "io/loop.h"
+#include "plan/assumptions.h"
+#include "plan/node_story.h"
+#include "plan/outside_facts.h"
+#include "profiles/config.h"
+#include "sim/cluster.h"
+
+namespace careen::nodemaintenance {
+struct Maintenance;
+}
+
+namespace careen::plan {
+
+class OutsideWorld {
+ public:
+  // `facts` is a configuration from examine_facts(); all must outlive it.
+  OutsideWorld(io::Loop& loop, sim::Cluster& cluster, const profiles::Config& facts, const Assumptions& assumptions);
+
+  void note(const std::string& node, const NodeStory& story);
+  void note(const nodemaintenance::Maintenance& maintenance);
+  // What it is going to do still.
+  size_t pending() const { return due_.size(); }
+  // Nobody approves this transition.
+  bool withholds_approval(const std::string& profile, const std::string& node) const {
+    return assumptions_.approvals_of(profile, node).kind == Approvals::Kind::none;
+  }
+
+ private:
+  // A node and one of its profiles; or a NodeMaintenance, with an empty profile.
+  using Key = std::pair<std::string, std::string>;
+  struct Task {
+    profiles::State state{};
+    io::Wall since{};  // of the state
+    io::Steady at{};
+  };
+  void plan(const Key& key, Task task);
+  void drop(const Key& key);
+  void run();
+  void act(const Key& key, const Task& task);
+  void approve(const std::string& node, const profiles::Profile& profile);
+  void finish(const std::string& node, const profiles::Profile& profile);
+  void end_maintenance(const std::string& name);
+  void apply(const std::string& node, const Edit& edit);
+  void apply_to_hypervisor(const std::string& node, const Edit& edit);
+  const std::string& newest(const std::string& label);
+  io::Steady steady(io::Wall when) const;
+
+  io::Loop& loop_;
+  sim::Cluster& cluster_;
+  const profiles::Config& facts_;
+  const Assumptions& assumptions_;
+  std::map<Key, Task> due_;
+  std::set<std::pair<io::Steady, Key>> by_time_;
+  std::set<std::string> ended_;                // NodeMaintenances
+  std::map<std::string, std::string> newest_;  // versions, by label
+  io::Alarm next_;
+};
+
+}  // namespace careen::plan

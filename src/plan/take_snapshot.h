@@ -1,0 +1,24 @@
+// Takes a snapshot of a cluster through its API server: a list of each kind a plan needs, page by page. What may not be
+// read, or does not exist there, is left out and said so; only the nodes have to be readable.
+#pragma once
+
+#include <functional>
+#include <string_view>
+
+#include "io/task.h"
+#include "kube/client.h"
+#include "plan/snapshot.h"
+
+namespace careen::plan {
+
+struct SnapshotScope {
+  bool pods = true;     // and what makes, owns and protects them
+  int page_size = 500;  // objects of one answer
+  std::string careen;   // our version
+  // Called before each kind is read.
+  std::function<void(std::string_view section)> progress = {};
+};
+
+io::Task<kube::Result<Snapshot>> take_snapshot(kube::Client& client, SnapshotScope scope);
+
+}  // namespace careen::plan
