@@ -4,8 +4,9 @@ SHELL := /bin/bash
 JOBS ?= $(shell nproc)
 SECONDS_EACH ?= 60
 SEEDS ?= 1000
+PREFIX ?= /usr/local
 
-.PHONY: help deps build image chart manifests dev test bench explore asan fuzz format tidy testcluster clean
+.PHONY: help deps build install demo demo-cluster screenshots image chart manifests dev test bench explore asan fuzz format tidy testcluster clean
 
 help: ## show this
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -18,6 +19,18 @@ build: deps ## the release binary at build/careen
 	@tools/step "build (release)" cmake --build --preset release -j $(JOBS) --target careen
 	@cp build/release/careen build/careen && strip build/careen
 	@echo "build/careen: $$(du -h build/careen | cut -f1)"
+
+demo: build ## see careen at work on a model cluster, with a dashboard (ARGS="--speed 60")
+	@build/careen demo $(ARGS)
+
+demo-cluster: build testcluster ## the same on a real control plane with simulated nodes
+	@tools/demo-cluster/demo-cluster $(ARGS)
+
+screenshots: build ## take docs/images anew from a demonstration
+	@tools/screenshots
+
+install: build ## careen, kubectl-careen, man page and completion below DESTDIR and PREFIX (/usr/local)
+	@tools/install build/careen "$(DESTDIR)$(PREFIX)"
 
 image: build ## an OCI image of the release binary at build/careen-image, without a container engine
 	@tools/image build/careen

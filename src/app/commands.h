@@ -6,6 +6,7 @@
 
 #include "io/log.h"
 #include "io/time.h"
+#include "web/view_policy.h"
 
 namespace careen::app {
 
@@ -41,6 +42,7 @@ struct RunOptions {
   std::string slack_api;  // empty: Slack itself
   bool metrics_secure = false;
   std::string metrics_cert_dir;
+  web::ViewPolicy dashboard_policy = web::ViewPolicy::loopback;
   std::string lease_namespace = "medik8s-leases";
   bool node_conditions = false;
   WebhookOptions webhook;

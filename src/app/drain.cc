@@ -10,6 +10,7 @@
 #include "app/kube_session.h"
 #include "app/node_choice.h"
 #include "app/node_write.h"
+#include "app/pause.h"
 #include "app/progress_view.h"
 #include "app/terminal_table.h"
 #include "drain/engine.h"
@@ -108,7 +109,7 @@ class Drain {
   drain::Engine engine_;
   ProgressLog log_;
   std::vector<Work> work_;
-  std::string no_pods_;  // why none can ever be read
+  std::string no_pods_;         // why none can ever be read
   std::set<std::string> news_;  // nodes of which there is something new to show
   io::Signal changed_;
   io::Gate hopeless_;
@@ -292,6 +293,19 @@ int Drain::report(int code) {
   return code;
 }
 
+// Somebody has stopped everything: that is meant for people, too, unless they know better.
+Task<bool> may_drain(KubeSession& session, bool regardless) {
+  const std::string paused = co_await find_pause(session);
+  if (paused.empty()) co_return true;
+  if (regardless) {
+    session.screen.warning("careen is " + paused);
+    co_return true;
+  }
+  session.screen.error(
+      fmt::format("careen is {}; \"careen resume\" lifts that, --ignore-pause drains nevertheless", paused));
+  co_return false;
+}
+
 }  // namespace
 
 Task<int> drain_nodes(KubeSession& session, DrainOptions options) {
@@ -302,6 +316,8 @@ Task<int> drain_nodes(KubeSession& session, DrainOptions options) {
     session.screen.note("No node matches the selector.");
     co_return 0;
   }
+  const bool regardless = options.ignore_pause || options.dry_run != DryRun::none;
+  if (!co_await may_drain(session, regardless)) co_return kFailed;
   if (options.dry_run != DryRun::none) {
     co_return co_await rehearse_drain(session, std::move(options), std::move(chosen.nodes));
   }

@@ -76,6 +76,7 @@ KubeSession::KubeSession(KubeSessionParts parts)
       random(parts.random),
       screen(parts.screen),
       owner("terminal/" + parts.user),
+      ns(std::move(parts.ns)),
       problems(io::Log(std::make_shared<ProblemListener>(*this), "")),
       client(parts.loop, parts.transport, metrics, parts.random),
       interrupted(parts.loop) {}
@@ -148,8 +149,10 @@ int run_on_cluster(const ClusterOptions& options, const Command& command) {
     return kFailed;
   }
   io::Random random;
+  const std::string ns = cluster->ns;
   const auto transport = kube::make_http_transport(loop, kube::make_authenticator(loop, files, std::move(*cluster)));
-  KubeSession session({loop, *transport, random, screen, user_at_host()});
+  KubeSession session({loop, *transport, random, screen, user_at_host(), ns});
+  session.open_view = [&](ViewOptions view) { return open_view({loop, files, random}, std::move(view)); };
   const auto watch = io::watch_signals(loop, {SIGTERM, SIGINT}, [&](int) {
     if (!session.heeds_interrupt || session.interrupted.is_open()) ::_exit(kInterrupted);
     session.interrupted.open();

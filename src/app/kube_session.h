@@ -10,6 +10,7 @@
 
 #include "app/node_commands.h"
 #include "app/screen.h"
+#include "app/view_source.h"
 #include "io/loop.h"
 #include "io/metrics.h"
 #include "io/problems.h"
@@ -27,7 +28,8 @@ struct KubeSessionParts {
   kube::Transport& transport;
   io::Random& random;
   Screen& screen;
-  std::string user;  // ana@host, in the names of holds
+  std::string user;            // ana@host, in the names of holds
+  std::string ns = "default";  // of the kubeconfig
 };
 
 class KubeSession {
@@ -43,11 +45,15 @@ class KubeSession {
   io::Random& random;
   Screen& screen;
   const std::string owner;  // of holds: terminal/ana@host
+  const std::string ns;     // of the kubeconfig
   io::Metrics metrics;
   io::Problems problems;
   kube::Client client;
   kube::AtomPool atoms;
   kube::NodeDecoder nodes{atoms};
+
+  // Where view documents can be had; not set where there are none.
+  std::function<io::Task<ViewResult<std::unique_ptr<ViewSource>>>(ViewOptions)> open_view;
 
   // Opened by the first Ctrl-C; the second one ends the process, as the first does unless a command heeds it.
   io::Gate interrupted;

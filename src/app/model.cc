@@ -2,9 +2,9 @@
 
 #include <csignal>
 #include <cstdio>
-#include <fstream>
 
 #include "app/commands.h"
+#include "app/model_kubeconfig.h"
 #include "io/process.h"
 #include "io/real_loop.h"
 #include "sim/cluster.h"
@@ -28,26 +28,6 @@ void add_nodes(sim::Cluster& cluster, int count) {
   }
 }
 
-bool write_kubeconfig(const std::string& path, const std::string& server) {
-  std::ofstream file(path, std::ios::trunc);
-  file << fmt::format(
-      "apiVersion: v1\n"
-      "kind: Config\n"
-      "current-context: model\n"
-      "clusters:\n"
-      "- name: model\n"
-      "  cluster: {{server: \"{}\"}}\n"
-      "contexts:\n"
-      "- name: model\n"
-      "  context: {{cluster: model, user: model, namespace: default}}\n"
-      "users:\n"
-      "- name: model\n"
-      "  user: {{}}\n",
-      server);
-  file.close();
-  return file.good();
-}
-
 }  // namespace
 
 int serve_model_cluster(const ModelOptions& options) {
@@ -66,7 +46,7 @@ int serve_model_cluster(const ModelOptions& options) {
   const size_t colon = options.listen.rfind(':');
   const std::string host = colon == 0 ? "127.0.0.1" : options.listen.substr(0, colon);
   const std::string address = fmt::format("http://{}:{}", host, (*server)->port());
-  if (!options.kubeconfig.empty() && !write_kubeconfig(options.kubeconfig, address)) {
+  if (!options.kubeconfig.empty() && !write_model_kubeconfig(options.kubeconfig, address)) {
     fmt::print(stderr, "{}: cannot be written\n", options.kubeconfig);
     return 1;
   }

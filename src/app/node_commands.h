@@ -2,18 +2,14 @@
 // status. Each talks to the API server for as long as it runs and leaves nothing behind but what it says.
 #pragma once
 
-#include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
+#include "app/cluster_flags.h"
+#include "app/view_source.h"
 #include "drain/options.h"
 #include "io/task.h"
 #include "io/time.h"
-
-namespace CLI {
-class App;
-}
 
 namespace careen::app {
 
@@ -23,11 +19,6 @@ class KubeSession;
 inline constexpr int kFailed = 1;
 inline constexpr int kInterrupted = 130;
 
-struct ClusterOptions {
-  std::string kubeconfig;
-  std::string context;
-};
-
 enum class DryRun { none, client, server };
 
 struct DrainOptions {
@@ -35,6 +26,7 @@ struct DrainOptions {
   std::string selector;  // of nodes, instead of names
   drain::Options drain;
   DryRun dry_run = DryRun::none;
+  bool ignore_pause = false;
   int page_size = 500;
   bool json = false;
 };
@@ -68,6 +60,7 @@ struct StatusOptions {
   std::vector<std::string> nodes;  // empty: all
   StatusFormat format = StatusFormat::table;
   bool watch = false;
+  ViewOptions view = {};  // whom to ask for the overview
 };
 
 // Each returns the exit code.
@@ -76,23 +69,5 @@ io::Task<int> uncordon_nodes(KubeSession& session, UncordonOptions options);
 io::Task<int> maintain_nodes(KubeSession& session, MaintainOptions options);
 io::Task<int> release_nodes(KubeSession& session, ReleaseOptions options);
 io::Task<int> show_status(KubeSession& session, StatusOptions options);
-
-// The flags of these commands.
-class NodeCommands {
- public:
-  explicit NodeCommands(CLI::App& app);
-  ~NodeCommands();
-
-  static bool has(const std::string& command);
-  // kubectl's syntax, which these commands share, as CLI11 reads it.
-  static std::vector<std::string> kubectl_syntax(std::vector<std::string> arguments);
-
-  // Runs the one that was given; nothing when it was none of them.
-  std::optional<int> run();
-
- private:
-  struct Parts;
-  std::unique_ptr<Parts> parts_;
-};
 
 }  // namespace careen::app

@@ -2,6 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "app/cluster_flags.h"
+#include "app/command_list.h"
+#include "app/command_set.h"
 #include "app/commands.h"
 #include "app/terminal.h"
 #include "profiles/plugin_text.h"
@@ -19,6 +25,20 @@ int print_plugins(const std::string& type, bool json) {
   }
   fmt::print("{}", json ? plugins_json(registry, type).dump() + "\n" : *page);
   return 0;
+}
+
+void add_plugins_command(Commands& commands) {
+  struct Given {
+    std::string type;
+    bool json = false;
+  };
+  auto given = std::make_shared<Given>();
+  CLI::App& command =
+      commands.add("plugins", "What a configuration can use: checks, triggers and more", CommandGroup::configure,
+                   [given] { return print_plugins(given->type, given->json); });
+  command.footer("Examples:\n  careen plugins\n  careen plugins maxMaintenance");
+  command.add_option("PLUGIN", given->type, "All about this one: its keys and an example");
+  add_json_flag(command, given->json);
 }
 
 }  // namespace careen::app

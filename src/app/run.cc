@@ -6,9 +6,8 @@
 #include <cstdlib>
 
 #include "app/commands.h"
+#include "app/dashboard_server.h"
 #include "app/environment.h"
-#include "view/info_source.h"
-#include "replica/replica.h"
 #include "app/webhook_server.h"
 #include "io/files.h"
 #include "io/http.h"
@@ -17,9 +16,10 @@
 #include "io/real_loop.h"
 #include "kube/credentials.h"
 #include "kube/http_transport.h"
+#include "plan/upcoming.h"
+#include "replica/replica.h"
 #include "web/probes.h"
 #include "web/server.h"
-#include "web/token_auth.h"
 
 namespace careen::app {
 
@@ -82,12 +82,14 @@ class Process {
         mail_(io::make_mail_client(loop, {})),
         replica_({loop, files, random_, *transport_, *lease_transport_, *http_, *mail_, read_environment, log},
                  replica_options_),
-        info_(loop, replica_.reader(), *leader_http_, view::info_source(replica_), replica_options_.ns),
+        upcoming_(
+            {loop, replica_.reader(), [&files, path = options.config] { return files.read(path); }, read_environment}),
+        dashboard_({loop, replica_, *leader_http_, &replica_.reader(), [this] { return own_authorization(); },
+                    log.named("metrics")},
+                   dashboard_options(options, loop, files)),
         probes_(replica_.problems(), awaited(options)),
         webhook_({loop, files, replica_, random_, replica_options_.ns, temporary_folder(), log.named("webhook")},
                  options),
-        token_auth_(replica_.reader(), {}, log.named("metrics")),
-        metrics_security_(security(options, loop, files, log)),
         scraped_(loop),
         scope_(loop) {
     probes_.add_ready_check("webhook", [this] { return webhook_.unready(); });
@@ -112,7 +114,8 @@ class Process {
     scraped_.open();
   }
   Task<void> await_last_scrape();
-  web::MetricsSecurity security(const RunOptions& options, io::RealLoop& loop, io::Files& files, const io::Log& log);
+  DashboardOptions dashboard_options(const RunOptions& options, io::RealLoop& loop, io::Files& files);
+  Task<std::string> own_authorization();
 
   const RunOptions& options_;
   io::RealLoop& loop_;
@@ -126,41 +129,48 @@ class Process {
   std::unique_ptr<io::HttpClient> leader_http_;
   std::unique_ptr<io::MailClient> mail_;
   replica::Replica replica_;
-  web::InfoApi info_;
+  plan::Upcoming upcoming_;
+  DashboardServer dashboard_;
   web::Probes probes_;
   WebhookServer webhook_;
-  web::TokenAuth token_auth_;
-  web::MetricsSecurity metrics_security_;
   std::unique_ptr<io::HttpServer> probe_server_;
-  std::unique_ptr<io::HttpServer> metrics_server_;
   io::Gate scraped_;
   int scrapes_ = 0;
   io::Steady last_scrape_{};
   io::Scope scope_;
 };
 
-// As the original secures its metrics.
-web::MetricsSecurity Process::security(const RunOptions& options, io::RealLoop& loop, io::Files& files,
-                                       const io::Log& log) {
-  if (!options.metrics_secure) return {};
+DashboardOptions Process::dashboard_options(const RunOptions& options, io::RealLoop& loop, io::Files& files) {
+  DashboardOptions dashboard{.address = options.metrics_address, .policy = options.dashboard_policy};
+  dashboard.on_scrape = [this] { scraped(); };
+  if (options.profiles) dashboard.plan = [this](int hours) { return upcoming_.document(hours); };
+  if (!options.metrics_secure) return dashboard;
+  // As the original secures its metrics.
   const std::string usual = temporary_folder() + "/" + web::kMetricsFolder;
-  const std::string& folder = options.metrics_cert_dir.empty() ? usual : options.metrics_cert_dir;
-  return {web::metrics_tls(loop, files, folder), &token_auth_, log.named("metrics")};
+  dashboard.tls = web::metrics_tls(loop, files, options.metrics_cert_dir.empty() ? usual : options.metrics_cert_dir);
+  return dashboard;
+}
+
+// Empty when our credentials are of another kind.
+Task<std::string> Process::own_authorization() {
+  const auto credentials = co_await authenticator_->get(io::seconds{1});
+  if (!credentials) co_return std::string();
+  co_return std::string(io::header((*credentials)->headers, "Authorization"));
 }
 
 bool Process::serve() {
   io::add_process_metrics(replica_.metrics());
   web::show_problems(replica_.metrics(), replica_.problems());
   auto probes = web::serve_probes(loop_, options_.health_address, probes_);
-  auto metrics = web::serve_metrics(
-      loop_, options_.metrics_address, replica_.metrics(), [this] { scraped(); }, &info_, metrics_security_);
-  for (const auto* served : {&probes, &metrics}) {
-    if (*served) continue;
-    log_.error(served->error().message);
+  if (!probes) {
+    log_.error(probes.error().message);
     return false;
   }
   probe_server_ = std::move(*probes);
-  metrics_server_ = std::move(*metrics);
+  if (const auto opened = dashboard_.open(); !opened) {
+    log_.error(opened.error().message);
+    return false;
+  }
   if (const auto opened = webhook_.open(); !opened) {
     log_.error(opened.error().message);
     return false;

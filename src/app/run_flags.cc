@@ -154,12 +154,23 @@ void add_run_flags(CLI::App& command, RunOptions& options, ZapFlags& zap) {
   command.add_option("--kubecontext,--context", options.kubecontext, "Context of the kubeconfig to use");
   command
       .add_option("--metrics-addr,--metrics-bind-address", options.metrics_address,
-                  "Where to serve /metrics and /api/v1/info; empty or 0: nowhere")
+                  "Where to serve the dashboard, /metrics and /api/v1/info; empty or 0: nowhere")
       ->capture_default_str();
   command.add_flag("--metrics-secure", options.metrics_secure,
                    "Serve the metrics over TLS, to those whom the API server lets get them");
   command.add_option("--metrics-cert-dir", options.metrics_cert_dir,
                      "Secured metrics: directory with tls.crt and tls.key [a certificate of careen's own]");
+  command
+      .add_option_function<std::string>(
+          "--dashboard-auth",
+          [&options](const std::string& text) {
+            const auto policy = web::parse_view_policy(text);
+            if (!policy) throw CLI::ValidationError("\"" + text + "\" is none of loopback, token, none");
+            options.dashboard_policy = *policy;
+          },
+          "Who may look at the dashboard's data: loopback (from this machine, from elsewhere with a bearer token that "
+          "the API server allows it), token (always with one), none (everybody) [loopback]")
+      ->type_name("TEXT");
   command
       .add_option("--health-addr,--health-probe-bind-address", options.health_address,
                   "Where to serve /healthz and /readyz; empty or 0: nowhere")

@@ -2,6 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
+
+#include "app/command_list.h"
+#include "app/command_set.h"
 #include "app/commands.h"
 #include "profiles/plugins.h"
 
@@ -10,6 +14,13 @@ namespace careen::app {
 int print_schema() {
   fmt::print("{}", profiles::config_schema_text(profiles::all_plugins()));
   return 0;
+}
+
+void add_schema_command(Commands& commands) {
+  commands
+      .add("schema", "Print the JSON Schema of the configuration file, for editors", CommandGroup::configure,
+           print_schema)
+      .footer("Example:\n  careen schema > maintenance.schema.json");
 }
 
 }  // namespace careen::app

@@ -4,6 +4,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <charconv>
 #include <cstdio>
 
 #include "app/environment.h"
@@ -21,9 +22,19 @@ std::function<void(std::string_view)> writer(std::FILE* stream) {
   };
 }
 
+// Where there is no terminal the user may name a width: a pager's, say.
+ScreenSize wanted_size() {
+  ScreenSize size;
+  const std::string columns = read_environment("COLUMNS").value_or("");
+  size_t width = 0;
+  const auto [end, failed] = std::from_chars(columns.data(), columns.data() + columns.size(), width);
+  if (failed == std::errc{} && end == columns.data() + columns.size() && width > 0) size.width = width;
+  return size;
+}
+
 ScreenSize terminal_size() {
   winsize found{};
-  if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &found) != 0 || found.ws_col == 0 || found.ws_row == 0) return {};
+  if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &found) != 0 || found.ws_col == 0 || found.ws_row == 0) return wanted_size();
   return {found.ws_col, found.ws_row};
 }
 
@@ -46,6 +57,10 @@ std::string_view code_of(Colour colour) {
       return "2";
     case Colour::red:
       return "31";
+    case Colour::bold_red:
+      return "1;31";
+    case Colour::blue:
+      return "34";
     case Colour::green:
       return "32";
     case Colour::yellow:
@@ -96,6 +111,10 @@ void Screen::print(const std::function<void(std::string_view)>& stream, std::str
 
 void Screen::line(std::string_view text) { print(options_.out, std::string(text)); }
 void Screen::note(std::string_view text) { print(options_.err, std::string(text)); }
+
+void Screen::remark(std::string_view text) {
+  note(options_.err_colours ? painted(Colour::dim, text) : std::string(text));
+}
 
 void Screen::warning(std::string_view text) {
   note(fmt::format("{} {}", options_.err_colours ? painted(Colour::yellow, "Warning:") : "Warning:", text));

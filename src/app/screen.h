@@ -25,7 +25,7 @@ struct ScreenOptions {
 // Of this process: stdout and stderr.
 ScreenOptions process_screen();
 
-enum class Colour { plain, bold, dim, red, green, yellow };
+enum class Colour { plain, bold, dim, red, bold_red, green, yellow, blue };
 
 class Screen {
  public:
@@ -40,11 +40,15 @@ class Screen {
   // A line on stdout; the others on stderr, with "Warning: " and "error: " as kubectl has them.
   void line(std::string_view text);
   void note(std::string_view text);
+  // Of little weight: where something comes from.
+  void remark(std::string_view text);
   void warning(std::string_view text);
   void error(std::string_view text);
 
   // Replaces the live lines; each must fit the width.
   void redraw(std::vector<std::string> lines);
+  // Commands to the terminal, or a whole screen, as they are.
+  void control(std::string_view text) { options_.out(text); }
   // What they show now stays.
   void freeze();
 

@@ -4,9 +4,11 @@
 #include <map>
 #include <set>
 
+#include "app/fleet_text.h"
 #include "app/kube_session.h"
 #include "app/maintenances.h"
 #include "app/node_choice.h"
+#include "app/status_overview.h"
 #include "app/status_rows.h"
 #include "kube/cache.h"
 
@@ -29,6 +31,26 @@ void print(Screen& screen, const StatusOptions& options, const std::vector<Statu
   for (const std::string& line : table_lines(status_header(wide), cells)) screen.line(line);
 }
 
+void print_overview(KubeSession& session, const kube::Json& fleet) {
+  if (!fleet.view().is_object()) return;
+  FleetModel model;
+  model.set(fleet.view());
+  // The cluster's clock may be another than ours.
+  const io::Wall now = io::parse_rfc3339(fleet["time"].text().value_or("")).value_or(session.now());
+  for (const std::string& line : overview_lines(model, session.screen, now)) session.screen.line(line);
+  session.screen.line("");
+}
+
+// The table's, and beside it what is known of the fleet; its nodes and its timeline have documents of their own.
+kube::Json full_document(const std::vector<StatusRow>& rows, const kube::Json& fleet) {
+  kube::Json document = status_document(rows);
+  fleet.view().for_each_member([&](std::string_view key, kube::JsonView value) {
+    if (key == "nodes" || key == "timeline" || key == "labels" || key == "maintenances") return;
+    document.set({"fleet", key}, kube::Json(value));
+  });
+  return document;
+}
+
 Task<int> show_once(KubeSession& session, StatusOptions options) {
   const ChosenNodes chosen = co_await choose_nodes(session, {options.nodes, ""});
   for (const std::string& error : chosen.errors) session.screen.error(error);
@@ -40,7 +62,16 @@ Task<int> show_once(KubeSession& session, StatusOptions options) {
     std::erase_if(shown, [&](const Maintenance& one) { return !wanted.contains(one.node); });
   }
   if (chosen.nodes.empty() && shown.empty() && !chosen.errors.empty()) co_return kFailed;
-  print(session.screen, options, status_rows(chosen.nodes, shown), session.now());
+  const std::vector<StatusRow> rows = status_rows(chosen.nodes, shown);
+  // Of the whole cluster only when all of it is asked for.
+  kube::Json fleet;
+  if (options.nodes.empty()) fleet = co_await read_overview(session, options.view, chosen.nodes);
+  if (options.format == StatusFormat::json) {
+    session.screen.line(full_document(rows, fleet).dump());
+  } else {
+    print_overview(session, fleet);
+    print(session.screen, options, rows, session.now());
+  }
   co_return chosen.errors.empty() ? 0 : kFailed;
 }
 

@@ -1,8 +1,13 @@
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
+#include <memory>
 #include <tuple>
 
+#include "app/cluster_flags.h"
+#include "app/command_list.h"
+#include "app/command_set.h"
 #include "app/commands.h"
 #include "app/environment.h"
 #include "app/terminal.h"
@@ -108,6 +113,18 @@ int validate(const ValidateOptions& options) {
   }
   if (options.json) fmt::print("{}\n", list.dump());
   return valid ? 0 : 1;
+}
+
+void add_validate_command(Commands& commands) {
+  auto options = std::make_shared<ValidateOptions>();
+  CLI::App& command = commands.add("validate", "Check configuration files without a cluster", CommandGroup::configure,
+                                   [options] { return validate(*options); });
+  command.footer(
+      "Exit code 1 if a file has errors.\n\n"
+      "Example:\n  careen validate --strict config/maintenance.yaml");
+  command.add_option("FILE", options->files, "The configuration files")->required();
+  command.add_flag("--strict,--strict-config", options->strict, "Warnings are errors");
+  add_json_flag(command, options->json);
 }
 
 }  // namespace careen::app

@@ -3,9 +3,14 @@
 #include <openssl/crypto.h>
 #include <simdjson.h>
 
+#include <CLI/CLI.hpp>
 #include <boost/version.hpp>
 #include <cstdio>
+#include <memory>
 
+#include "app/cluster_flags.h"
+#include "app/command_list.h"
+#include "app/command_set.h"
 #include "app/commands.h"
 #include "kube/json.h"
 #include "version_info.h"
@@ -41,6 +46,14 @@ int print_version(bool json) {
   }
   for (const auto& [name, value] : facts) fmt::print("{:<10} {}\n", name, value);
   return 0;
+}
+
+void add_version_command(Commands& commands) {
+  auto json = std::make_shared<bool>(false);
+  CLI::App& command = commands.add("version", "Print version, commit, compiler and libraries", CommandGroup::more,
+                                   [json] { return print_version(*json); });
+  command.footer("Example:\n  careen version -o json");
+  add_json_flag(command, *json);
 }
 
 }  // namespace careen::app

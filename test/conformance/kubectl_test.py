@@ -6,6 +6,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -129,6 +130,26 @@ class KubectlTest(unittest.TestCase):
             watch.terminate()
             reader.join()
         self.assertEqual([line.strip() for line in lines[5:]], ["node/node-3", "node/node-4"])
+
+    def test_workloads_are_shown(self):
+        budget = {"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": {"name": "web"},
+                  "spec": {"maxUnavailable": 1, "selector": {"matchLabels": {"app": "web"}}}}
+        for made in (workload("Deployment", "web", replicas=2),
+                     workload("StatefulSet", "db", replicas=2, serviceName="db"),
+                     workload("DaemonSet", "agent"), workload("Job", "report", completions=3), budget):
+            self.kubectl("create", "-f", "-", stdin=json.dumps(made))
+        for kind, columns, row in (
+                ("deployments", "NAME READY UP-TO-DATE AVAILABLE AGE", r"web +2/2 +2 +2 +\d+s"),
+                ("statefulsets", "NAME READY AGE", r"db +2/2 +\d+s"),
+                ("daemonsets", "NAME DESIRED CURRENT READY UP-TO-DATE AVAILABLE NODE SELECTOR AGE",
+                 r"agent +5 +5 +5 +5 +5 +<none> +\d+s"),
+                ("replicasets", "NAME DESIRED CURRENT READY AGE", r"web-\S+ +2 +2 +2 +\d+s"),
+                ("jobs", "NAME STATUS COMPLETIONS DURATION AGE", r"report +\S+ +\d/3 +\d+s +\d+s"),
+                ("poddisruptionbudgets", "NAME MIN AVAILABLE MAX UNAVAILABLE ALLOWED DISRUPTIONS AGE",
+                 r"web +N/A +1 +1 +\d+s")):
+            with self.subTest(kind=kind):
+                poll(lambda: re.search(row, self.kubectl("get", kind)), 30, f"{row} among {kind}")
+                self.assertEqual(self.kubectl("get", kind).splitlines()[0].split(), columns.split())
 
     def test_discovery(self):
         resources = self.kubectl("api-resources")

@@ -1,0 +1,30 @@
+// Flags that several commands share: which cluster, how to print, how long to wait.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "io/time.h"
+
+namespace CLI {
+class App;
+}
+
+namespace careen::app {
+
+struct ClusterOptions {
+  std::string kubeconfig;
+  std::string context;
+};
+
+// --kubeconfig and --context.
+void add_cluster_flags(CLI::App& command, ClusterOptions& cluster);
+
+// -o json.
+void add_json_flag(CLI::App& command, bool& json);
+
+// A flag with a duration such as 90s or 1h30m; refuses what is none or negative.
+void add_duration_flag(CLI::App& command, const std::string& flag, const std::string& help,
+                       std::function<void(io::Duration)> take);
+
+}  // namespace careen::app

@@ -1,0 +1,75 @@
+// The address where a replica is looked at: metrics, the info document, the view API with its stream, and the
+// dashboard.
+//
+// The server lives on a RealLoop. The replica may live on another loop, as it does in a demonstration on virtual time,
+// provided that the same thread drives both in turn: documents read the replica's world in place, times in them are its
+// loop's, and changes are told at the pace of the server's clock. Then `reviewer` and `http` must still be the
+// RealLoop's, or there are none: such a replica leads, and asks nobody.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "io/http_server.h"
+#include "io/real_loop.h"
+#include "replica/replica.h"
+#include "view/changes.h"
+#include "view/chronicle.h"
+#include "web/server.h"
+
+namespace careen::app {
+
+struct DashboardParts {
+  io::RealLoop& loop;
+  replica::Replica& replica;
+  // To the replica that leads, if this one may not.
+  io::HttpClient& http;
+  // Asks the API server about tokens. Null: no token is any good, so only who needs none may look.
+  kube::Client* reviewer = nullptr;
+  // Our own Authorization header, for what is asked of the leader.
+  web::ViewApi::Authorization own_authorization = {};
+  io::Log log = {};
+};
+
+struct DashboardOptions {
+  std::string address;  // empty or 0: nowhere
+  web::ViewPolicy policy = web::ViewPolicy::loopback;
+  // Metrics over TLS, and with a token.
+  std::optional<web::ServingTls> tls = {};
+  std::function<void()> on_scrape = {};
+  std::function<double()> speed = [] { return 1.0; };
+  // The Plan document for so many hours; empty: there is none.
+  std::function<io::Task<std::string>(int hours)> plan = {};
+};
+
+class DashboardServer {
+ public:
+  // Everything must outlive it. It listens to the replica from now on: make it before the replica runs, so that the
+  // timeline misses nothing.
+  DashboardServer(DashboardParts parts, DashboardOptions options);
+  ~DashboardServer();
+  DashboardServer(const DashboardServer&) = delete;
+  DashboardServer& operator=(const DashboardServer&) = delete;
+
+  // Opens the port; the error names the address or the files.
+  io::Result<void> open();
+  // 0 when it is not open.
+  int port() const { return server_ ? server_->port() : 0; }
+  const view::Chronicle& chronicle() const { return chronicle_; }
+  bool has_dashboard() const;
+
+ private:
+  DashboardParts p_;
+  DashboardOptions options_;
+  view::Chronicle chronicle_;
+  view::Changes changes_;
+  web::Leader leader_;
+  web::InfoApi info_;
+  std::unique_ptr<web::TokenAuth> auth_;
+  web::ViewApi view_;
+  std::unique_ptr<io::HttpServer> server_;  // last: its handlers use all of the above
+};
+
+}  // namespace careen::app

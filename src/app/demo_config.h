@@ -1,0 +1,28 @@
+// What careen is told in the demonstration: the maintenance configuration with its two profiles, and the names on nodes
+// that the configuration and the demonstration's world share.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "io/time.h"
+
+namespace careen::app {
+
+inline constexpr std::string_view kOsUpdate = "os-update";              // profiles
+inline constexpr std::string_view kHardwareRepair = "hardware-repair";  //
+
+inline constexpr std::string_view kOsVersionLabel = "demo.careen.dev/os";
+inline constexpr std::string_view kOutdatedLabel = "demo.careen.dev/os-update";  // needed
+inline constexpr std::string_view kPoolLabel = "demo.careen.dev/pool";           // worker or storage
+inline constexpr std::string_view kHardwareLabel = "demo.careen.dev/hardware";   // broken or repaired
+inline constexpr std::string_view kApprovedAnnotation = "demo.careen.dev/approved";
+
+// Its limits.
+inline constexpr int kUpdatesPerZone = 2;
+inline constexpr int kMostInMaintenance = 8;
+
+// The file. Its windows leave a break of twenty minutes every two hours, and one has just opened at `start`.
+std::string demo_config(io::Wall start);
+
+}  // namespace careen::app

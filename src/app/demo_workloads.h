@@ -1,0 +1,23 @@
+// What runs on the demonstration's cluster: a shop with its databases, an agent on every node, and jobs by the hour.
+// Pods take their time to start and to end, so that drains can be watched and budgets matter.
+#pragma once
+
+#include <string>
+
+#include "kube/json.h"
+#include "sim/api_server.h"
+
+namespace careen::app {
+
+// As kubectl would ask; the status of the answer. A refusal is no mistake: people may delete what this is about.
+int ask_api(sim::ApiServer& api, const std::string& method, const std::string& path, const kube::Json& body = {});
+
+// The custom resource NodeMaintenance, as it is installed on clusters.
+void define_node_maintenance(sim::ApiServer& api);
+// Namespaces, Deployments, StatefulSets with budgets and a DaemonSet, for so many nodes.
+void add_demo_workloads(sim::ApiServer& api, int nodes);
+// A Job of some pods that run for a few minutes each.
+void add_demo_job(sim::ApiServer& api, const std::string& name);
+void remove_demo_job(sim::ApiServer& api, const std::string& name);
+
+}  // namespace careen::app

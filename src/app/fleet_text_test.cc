@@ -1,0 +1,153 @@
+#include "app/fleet_text.h"
+
+#include <gtest/gtest.h>
+
+#include "app/terminal_table.h"
+
+namespace careen::app {
+namespace {
+
+constexpr std::string_view kFleet = R"({
+  "time": "2026-03-02T10:00:00Z",
+  "careen": {"version": "0.1.0", "identity": "careen-0_x", "leading": true, "holder": "careen-0_x", "speed": 1},
+  "pauses": [{"profile": "repair", "by": "ana@host", "since": "2026-03-02T09:00:00Z"}],
+  "profiles": [{"name": "os-update", "states": {"operational": 1, "maintenance-required": 1, "in-maintenance": 1}},
+               {"name": "repair", "states": {"operational": 3, "maintenance-required": 0, "in-maintenance": 0}}],
+  "labels": [],
+  "nodes": [
+    {"name": "node-1", "ready": true, "cordoned": false, "profiles": [{"name": "os-update", "state": "operational"}]},
+    {"name": "node-2", "ready": true, "cordoned": true, "profiles": [{"name": "os-update", "state": "in-maintenance"}]},
+    {"name": "node-3", "ready": false, "cordoned": false,
+     "profiles": [{"name": "os-update", "state": "maintenance-required",
+      "waits": "waits for window night", "wake": "2026-03-02T22:00:00Z"}]}],
+  "budgets": [{"kind": "maxMaintenance", "name": "few", "scope": "all nodes in the cluster", "max": 1, "used": 1,
+    "reserved": 0, "holders": ["node-2"], "waiting": 1}],
+  "drains": [{"node": "node-2", "owner": "profile/os-update", "phase": "draining", "percent": 50,
+    "begun": "2026-03-02T09:55:00Z", "total": 4, "left": 2, "pods": [
+      {"namespace": "shop", "name": "db-0", "stage": "blocked", "since": "2026-03-02T09:56:00Z",
+       "reason": "waiting for budget shop/db"},
+      {"namespace": "shop", "name": "db-1", "stage": "blocked", "since": "2026-03-02T09:56:00Z",
+       "reason": "waiting for budget shop/db"}]}],
+  "maintenances": [],
+  "problems": [{"name": "watch pods", "message": "the list of pods is refused", "since": "2026-03-02T09:58:00Z"}],
+  "timeline": [{"time": "2026-03-02T09:54:00Z", "kind": "transition", "text": "node-2: to in-maintenance"},
+               {"time": "2026-03-02T09:59:00Z", "kind": "error", "text": "something failed"}]
+})";
+
+const io::Wall kNow = *io::parse_rfc3339("2026-03-02T10:00:00Z");
+
+Screen screen(size_t width, size_t height = 24) {
+  ScreenOptions options;
+  options.out = options.err = [](std::string_view) {};
+  options.size = [=] { return ScreenSize{width, height}; };
+  options.unicode = true;
+  return Screen(std::move(options));
+}
+
+kube::Json parsed(std::string_view text) {
+  auto document = kube::Json::parse(text);
+  EXPECT_TRUE(document) << (document ? "" : document.error().message);
+  return document ? std::move(*document) : kube::Json();
+}
+
+FleetModel fleet() {
+  FleetModel model;
+  model.set(parsed(kFleet).view());
+  return model;
+}
+
+std::string joined(const std::vector<std::string>& lines) {
+  std::string out;
+  for (const std::string& line : lines) out += line + "\n";
+  return out;
+}
+
+TEST(FleetText, OverviewAt120Columns) {
+  EXPECT_EQ(joined(overview_lines(fleet(), screen(120), kNow)),
+            R"(3 nodes, 1 cordoned, 1 not ready; careen 0.1.0, led by careen-0_x
+! profile repair is paused by ana@host since 2026-03-02T09:00:00Z (60m ago)
+! watch pods: the list of pods is refused, since 2026-03-02T09:58:00Z (2m ago)
+
+PROFILE     OPERATIONAL   REQUIRED   IN MAINTENANCE
+os-update   1             1          1
+repair      3             0          0
+
+BUDGET                 USED   WAITING   FREE   HELD BY   SCOPE
+few (maxMaintenance)   1/1    1         -      node-2    all nodes in the cluster
+
+DRAIN    BY                  STATE      DONE   LEFT   AGE   BLOCKED BY
+node-2   profile/os-update   draining   50%    2/4    5m    shop/db-0: waiting for budget shop/db (and 1 pod more)
+)");
+}
+
+TEST(FleetText, NothingIsWiderThanTheScreenNorHigher) {
+  for (const size_t width : {40u, 80u, 120u}) {
+    for (const std::string& line : overview_lines(fleet(), screen(width), kNow)) EXPECT_LE(text_width(line), width);
+    for (const size_t height : {1u, 8u, 24u}) {
+      const auto lines = top_lines(fleet(), screen(width, height), kNow, "");
+      EXPECT_LE(lines.size(), height);
+      for (const std::string& line : lines) EXPECT_LE(text_width(line), width) << line;
+    }
+  }
+}
+
+TEST(FleetText, TopAt80Columns) {
+  EXPECT_EQ(joined(top_lines(fleet(), screen(80, 30), kNow, "")),
+            R"(careen 0.1.0  3 nodes  2026-03-02T10:00:00Z  led by careen-0_x  q quits
+! profile repair is paused by ana@host since 2026-03-02T09:00:00Z (60m ago)
+! watch pods: the list of pods is refused, since 2026-03-02T09:58:00Z (2m ago)
+
+NODES
+os-update  █████░░░░░░░░░░░  1 operational     1 required     1 in maintenance
+repair     ████████████████  3 operational     0 required     0 in maintenance
+
+BUDGETS
+few (maxMaintenance)  ████████████████  1/1      all nodes in the cluster  1 wa…
+
+DRAINS
+node-2  ████████░░░░░░░░  2/4 gone      5m      profile/os-update  shop/db-0: w…
+
+NEXT
+in 12h    node-3                os-update         waits for window night
+
+LATEST
+09:54:00  node-2: to in-maintenance
+09:59:00  something failed
+)");
+}
+
+TEST(FleetText, TroubleIsShownFirst) {
+  const auto lines = top_lines(fleet(), screen(80), kNow, "the connection broke; trying again");
+  ASSERT_GE(lines.size(), 2u);
+  EXPECT_EQ(lines[1], "the connection broke; trying again");
+}
+
+TEST(FleetModel, FollowsTheStream) {
+  FleetModel model = fleet();
+  model.apply("change", parsed(R"({"time": "2026-03-02T10:00:01Z", "gone": ["node-1"],
+    "nodes": [{"name": "node-2", "ready": true, "cordoned": false, "profiles": []}, {"name": "node-4", "ready": true}],
+    "drains": [], "timeline": [{"time": "2026-03-02T10:00:00Z", "kind": "drain", "text": "drained"}]})")
+                            .view());
+  EXPECT_EQ(model.nodes().size(), 3u);
+  EXPECT_FALSE(model.nodes().contains("node-1"));
+  EXPECT_EQ(model.nodes().at("node-2")["cordoned"].boolean(), false);
+  EXPECT_EQ(model["drains"].size(), 0u);
+  EXPECT_EQ(model["budgets"].size(), 1u);
+  ASSERT_EQ(model.timeline().size(), 3u);
+  EXPECT_EQ(model.timeline().back()["text"].text(), "drained");
+}
+
+// After a new beginning nothing of the old one is left; changes before the first Fleet mean nothing.
+TEST(FleetModel, BeginsAnew) {
+  FleetModel model;
+  model.apply("change", parsed(R"({"nodes": [{"name": "x"}]})").view());
+  EXPECT_FALSE(model.known());
+  model = fleet();
+  model.apply("fleet", parsed(R"({"nodes": [{"name": "only"}]})").view());
+  EXPECT_EQ(model.nodes().size(), 1u);
+  EXPECT_EQ(model["budgets"].size(), 0u);
+  EXPECT_TRUE(model.timeline().empty());
+}
+
+}  // namespace
+}  // namespace careen::app

@@ -1,0 +1,21 @@
+// View documents without a running careen: a replica inside this process reads the cluster and the configuration,
+// decides and explains, and writes and sends nothing.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "app/view_source.h"
+#include "kube/credentials.h"
+
+namespace careen::app {
+
+// Resumes when the replica knows enough to decide; the error says what is wrong with the configuration, or what could
+// not be read in time.
+io::Task<ViewResult<std::unique_ptr<ViewSource>>> view_computed_here(ViewParts parts, kube::Cluster cluster,
+                                                                     std::string config);
+
+// In which namespace the lock of careen is held; empty: nobody holds it, or it cannot be read.
+io::Task<std::string> namespace_of_leader(kube::Transport& transport);
+
+}  // namespace careen::app

@@ -1,0 +1,79 @@
+#include <fmt/format.h>
+
+#include "app/environment.h"
+#include "app/view_local.h"
+#include "app/view_source.h"
+#include "io/files.h"
+#include "io/http.h"
+#include "io/real_loop.h"
+#include "kube/credentials.h"
+#include "kube/http_transport.h"
+#include "web/view_guard.h"
+
+namespace careen::app {
+
+using io::Task;
+
+namespace {
+
+// For a plugin that has to log in first.
+constexpr io::Duration kPlugin = io::minutes{1};
+
+// A source together with what it needs to live.
+template <class Needed>
+class Owning final : public ViewSource {
+ public:
+  Owning(Needed needed, std::unique_ptr<ViewSource> source) : needed_(std::move(needed)), source_(std::move(source)) {}
+  std::string name() const override { return source_->name(); }
+  Task<ViewResult<kube::Json>> get(std::string path) override { return source_->get(std::move(path)); }
+  Task<ViewError> follow(OnEvent on_event) override { return source_->follow(std::move(on_event)); }
+
+ private:
+  Needed needed_;
+  std::unique_ptr<ViewSource> source_;
+};
+
+std::string advice(const std::string& tried) {
+  return fmt::format(
+      "no running careen could be asked: {}\n"
+      "Give its dashboard's address with --server, such as http://127.0.0.1:8080 after \"kubectl port-forward\",\n"
+      "or a configuration with --config to compute the answer here.",
+      tried);
+}
+
+Task<std::string> own_token(kube::Authenticator& authenticator) {
+  constexpr std::string_view kBearer = "Bearer ";
+  const auto credentials = co_await authenticator.get(kPlugin);
+  if (!credentials) co_return std::string();
+  const std::string_view value = io::header((*credentials)->headers, "Authorization");
+  co_return std::string(value.starts_with(kBearer) ? value.substr(kBearer.size()) : "");
+}
+
+// That it answers at all is known only after the first question.
+Task<ViewResult<std::unique_ptr<ViewSource>>> leader(ViewParts parts, kube::Cluster cluster) {
+  const auto authenticator = kube::make_authenticator(parts.loop, parts.files, std::move(cluster));
+  const auto transport = kube::make_http_transport(parts.loop, authenticator);
+  auto proxied = kube::make_http_transport(parts.loop, authenticator);
+  LeaderAccess access{*transport, *proxied, co_await own_token(*authenticator),
+                      [&](std::string token) { proxied->set_headers({{web::kTokenHeader, std::move(token)}}); }};
+  auto found = co_await view_of_leader(std::move(access));
+  if (!found) co_return tl::make_unexpected(ViewError{found.error().status, advice(found.error().message)});
+  co_return std::make_unique<Owning<std::unique_ptr<kube::HttpTransport>>>(std::move(proxied), std::move(*found));
+}
+
+}  // namespace
+
+Task<ViewResult<std::unique_ptr<ViewSource>>> open_view(ViewParts parts, ViewOptions options) {
+  if (!options.server.empty()) {
+    auto http = io::make_http_client(parts.loop, {});
+    auto source = view_at(*http, options.server, options.token);
+    co_return std::make_unique<Owning<std::unique_ptr<io::HttpClient>>>(std::move(http), std::move(source));
+  }
+  auto cluster =
+      kube::load_cluster(parts.files, {read_environment}, {options.cluster.kubeconfig, options.cluster.context});
+  if (!cluster) co_return tl::make_unexpected(ViewError{0, cluster.error().message});
+  if (options.config.empty()) co_return co_await leader(parts, std::move(*cluster));
+  co_return co_await view_computed_here(parts, std::move(*cluster), options.config);
+}
+
+}  // namespace careen::app

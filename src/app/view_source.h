@@ -1,0 +1,81 @@
+// Where a command gets the view documents (docs/api.md) from: a dashboard's address, the replica that leads in the
+// cluster, or a replica inside the command itself that computes them and writes nothing.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "app/cluster_flags.h"
+#include "io/task.h"
+#include "kube/json.h"
+#include "tl/expected.hpp"
+
+namespace careen::io {
+class Files;
+class HttpClient;
+class Random;
+class RealLoop;
+}  // namespace careen::io
+namespace careen::kube {
+class Transport;
+}
+
+namespace careen::app {
+
+struct ViewError {
+  int status = 0;  // of HTTP; 0: no answer came
+  std::string message;
+};
+template <class T>
+using ViewResult = tl::expected<T, ViewError>;
+
+class ViewSource {
+ public:
+  virtual ~ViewSource() = default;
+  // What it is, for people: the leader careen-0 in kube-system
+  virtual std::string name() const = 0;
+  // The document below /careen/v1/, such as fleet or nodes/node-1.
+  virtual io::Task<ViewResult<kube::Json>> get(std::string path) = 0;
+  // Calls `on_event` with each event of the stream; returns why it ended.
+  using OnEvent = std::function<void(std::string_view event, const kube::Json& document)>;
+  virtual io::Task<ViewError> follow(OnEvent on_event) = 0;
+};
+
+struct ViewOptions {
+  ClusterOptions cluster;
+  std::string server;  // http://127.0.0.1:8080
+  std::string token;   // for that server
+  std::string config;  // compute the documents here with this configuration
+};
+
+// --server, --token and --config; not --kubeconfig and --context.
+void add_view_flags(CLI::App& command, ViewOptions& options);
+// The token of the environment where no flag gives one. Throws UsageError for what does not fit together.
+void complete_view_options(ViewOptions& options);
+
+// The documents at an address, asked with that token unless it is empty.
+std::unique_ptr<ViewSource> view_at(io::HttpClient& http, std::string url, std::string token);
+
+struct LeaderAccess {
+  kube::Transport& api;
+  kube::Transport& proxied;  // for requests that the API server passes on
+  std::string own_token;     // empty when the user's credentials are of another kind
+  // The token that goes with the proxied requests from now on.
+  std::function<void(std::string token)> show_token = [](const std::string&) {};
+};
+// Through the API server's proxy to the pod that holds the leader's lock, with the user's own token or, without one, a
+// short-lived one of careen's service account if the user may make it. The error says what was tried.
+io::Task<ViewResult<std::unique_ptr<ViewSource>>> view_of_leader(LeaderAccess access);
+
+// As the options say: the address, or the configuration, or the leader. The error says what was tried and what else
+// there is. The parts must outlive the source.
+struct ViewParts {
+  io::RealLoop& loop;
+  io::Files& files;
+  io::Random& random;
+};
+io::Task<ViewResult<std::unique_ptr<ViewSource>>> open_view(ViewParts parts, ViewOptions options);
+
+}  // namespace careen::app

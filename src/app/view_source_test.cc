@@ -1,0 +1,182 @@
+#include "app/view_source.h"
+
+#include <gtest/gtest.h>
+
+#include "io/virtual_time.h"
+#include "kube/scripted_transport.h"
+#include "observe/test_http.h"
+
+namespace careen::app {
+namespace {
+
+using io::Task;
+using kube::Json;
+
+constexpr const char* kLeases = R"({"items": [
+  {"metadata": {"namespace": "old"}, "spec": {"holderIdentity": "gone_1", "renewTime": "2026-03-02T08:00:00.000000Z"}},
+  {"metadata": {"namespace": "careen-system"},
+   "spec": {"holderIdentity": "careen-7c9d_5f0a", "renewTime": "2026-03-02T10:00:00.000000Z"}},
+  {"metadata": {"namespace": "free"}, "spec": {"holderIdentity": "", "renewTime": "2026-03-02T11:00:00.000000Z"}}]})";
+
+class ViewSourceTest : public testing::Test {
+ protected:
+  template <class T>
+  T run(Task<T> task) {
+    std::optional<T> out;
+    io::Scope scope(*loop);
+    scope.spawn(keep(std::move(task), out));
+    time.run_for(io::minutes{5});
+    EXPECT_TRUE(out.has_value());
+    return std::move(*out);
+  }
+  template <class T>
+  static Task<void> keep(Task<T> task, std::optional<T>& out) {
+    out.emplace(co_await std::move(task));
+  }
+
+  io::VirtualTime time;
+  std::unique_ptr<io::Loop> loop = time.make_loop();
+  kube::ScriptedTransport transport{*loop};
+  observe::ScriptedHttp http{*loop};
+};
+
+TEST_F(ViewSourceTest, TheLeaderIsFoundByItsLeaseAndAskedThroughTheApiServer) {
+  transport.answer(200, kLeases);
+  transport.answer(200, R"({"spec": {"containers": [{"ports": [{"name": "metrics", "containerPort": 9090}]}]}})");
+  transport.answer(200, R"({"node": "node-1"})");
+  const auto source = run(view_of_leader({transport, transport, "own"}));
+  ASSERT_TRUE(source) << source.error().message;
+  EXPECT_EQ((*source)->name(), "the leader careen-7c9d in namespace careen-system, through the API server");
+  const auto story = run((*source)->get("nodes/node-1"));
+  ASSERT_TRUE(story) << story.error().message;
+  EXPECT_EQ((*story)["node"].text(), "node-1");
+  ASSERT_EQ(transport.requests.size(), 3u);
+  EXPECT_EQ(transport.requests[0].path,
+            "/apis/coordination.k8s.io/v1/"
+            "leases?fieldSelector=metadata.name%3Dmaintenance-controller-leader-election.cloud.sap");
+  EXPECT_EQ(transport.requests[2].path,
+            "/api/v1/namespaces/careen-system/pods/careen-7c9d:9090/proxy/careen/v1/nodes/node-1");
+}
+
+TEST_F(ViewSourceTest, WithoutProfilesTheOtherLockCounts) {
+  transport.answer(200, R"({"items": []})");
+  transport.answer(200, kLeases);
+  transport.answer(200, "{}");
+  ASSERT_TRUE(run(view_of_leader({transport, transport, "own"})));
+  EXPECT_NE(transport.requests[0].path, transport.requests[1].path);
+}
+
+TEST_F(ViewSourceTest, WhatWasTriedIsTold) {
+  transport.answer(200, R"({"items": []})");
+  transport.answer(200, R"({"items": []})");
+  auto source = run(view_of_leader({transport, transport, "own"}));
+  ASSERT_FALSE(source);
+  EXPECT_NE(source.error().message.find("nobody holds the Lease"), std::string::npos) << source.error().message;
+
+  transport.answer(200, kLeases);
+  transport.answer(404, R"({"kind": "Status", "message": "pods \"careen-7c9d\" not found", "reason": "NotFound"})");
+  source = run(view_of_leader({transport, transport, "own"}));
+  ASSERT_FALSE(source);
+  EXPECT_NE(source.error().message.find("careen-system"), std::string::npos) << source.error().message;
+  EXPECT_NE(source.error().message.find("pods \"careen-7c9d\" not found"), std::string::npos);
+}
+
+TEST_F(ViewSourceTest, ALeaderThatWantsATokenIsReachedAnotherWay) {
+  transport.answer(200, kLeases);
+  transport.answer(200, "{}");
+  transport.answer(401, R"({"error": "a bearer token is needed"})");
+  const auto source = run(view_of_leader({transport, transport, "own"}));
+  ASSERT_TRUE(source);
+  const auto story = run((*source)->get("nodes/x"));
+  ASSERT_FALSE(story);
+  EXPECT_EQ(story.error().status, 401);
+  EXPECT_NE(story.error().message.find("kubectl -n careen-system port-forward pod/careen-7c9d 8080"), std::string::npos)
+      << story.error().message;
+}
+
+TEST_F(ViewSourceTest, TheUsersOwnTokenGoesAlong) {
+  transport.answer(200, kLeases);
+  transport.answer(200, "{}");
+  std::string shown;
+  ASSERT_TRUE(run(view_of_leader({transport, transport, "own", [&](const std::string& token) { shown = token; }})));
+  EXPECT_EQ(shown, "own");
+}
+
+// With a client certificate there is none.
+TEST_F(ViewSourceTest, WithoutATokenOneOfTheServiceAccountIsMade) {
+  transport.answer(200, kLeases);
+  transport.answer(200, R"({"spec": {"serviceAccountName": "careen"}})");
+  transport.answer(201, R"({"status": {"token": "made"}})");
+  std::string shown;
+  ASSERT_TRUE(run(view_of_leader({transport, transport, "", [&](const std::string& token) { shown = token; }})));
+  EXPECT_EQ(shown, "made");
+  EXPECT_EQ(transport.requests[2].method, "POST");
+  EXPECT_EQ(transport.requests[2].path, "/api/v1/namespaces/careen-system/serviceaccounts/careen/token");
+  EXPECT_EQ(transport.requests[2].body,
+            R"({"apiVersion":"authentication.k8s.io/v1","kind":"TokenRequest","spec":{"expirationSeconds":600}})");
+}
+
+TEST_F(ViewSourceTest, WhoMayNotMakeATokenAsksWithout) {
+  transport.answer(200, kLeases);
+  transport.answer(200, "{}");
+  transport.answer(403, R"({"kind": "Status", "message": "no", "reason": "Forbidden"})");
+  transport.answer(200, R"({"node": "x"})");
+  bool shown = false;
+  const auto source = run(view_of_leader({transport, transport, "", [&](const std::string&) { shown = true; }}));
+  ASSERT_TRUE(source);
+  EXPECT_FALSE(shown);
+  EXPECT_TRUE(run((*source)->get("nodes/x")));
+}
+
+TEST_F(ViewSourceTest, AnAddressIsAskedWithTheToken) {
+  http.answers.push_back(observe::http_answer(200, R"({"node": "x"})"));
+  const auto source = view_at(http, "127.0.0.1:8080/", "secret");
+  EXPECT_EQ(source->name(), "careen at http://127.0.0.1:8080");
+  ASSERT_TRUE(run(source->get("nodes/x")));
+  ASSERT_EQ(http.requests.size(), 1u);
+  EXPECT_EQ(http.requests[0].url, "http://127.0.0.1:8080/careen/v1/nodes/x");
+  EXPECT_EQ(io::header(http.requests[0].headers, "authorization"), "Bearer secret");
+}
+
+TEST_F(ViewSourceTest, WhatAnAddressRefuses) {
+  http.answers.push_back(observe::http_answer(404, R"({"error": "there is no node \"x\""})"));
+  http.answers.push_back(observe::http_answer(401, R"({"error": "who are you?"})"));
+  http.answers.push_back(observe::http_answer(200, "<html>"));
+  http.answers.push_back(observe::http_answer(500, "oops"));
+  const auto source = view_at(http, "http://h", "");
+  EXPECT_EQ(run(source->get("nodes/x")).error().message, "there is no node \"x\"");
+  EXPECT_EQ(run(source->get("fleet")).error().message,
+            "http://h: who are you?; give a token with --token or CAREEN_TOKEN");
+  EXPECT_NE(run(source->get("fleet")).error().message.find("something else than a careen would"), std::string::npos);
+  EXPECT_EQ(run(source->get("fleet")).error().message, "http://h: it answered with status 500");
+}
+
+TEST_F(ViewSourceTest, TheLeadersStream) {
+  transport.answer(200, kLeases);
+  transport.answer(200, "{}");
+  const auto source = run(view_of_leader({transport, transport, "own"}));
+  ASSERT_TRUE(source);
+  std::vector<std::string> heard;
+  std::optional<ViewError> ended;
+  io::Scope scope(*loop);
+  scope.spawn(keep((*source)->follow([&](std::string_view event, const Json& document) {
+    heard.push_back(std::string(event) + " " + document.dump());
+  }),
+                   ended));
+  time.run_for(io::seconds{1});
+  ASSERT_EQ(transport.streams.size(), 1u);
+  EXPECT_TRUE(transport.streams[0]->request.path.ends_with("/proxy/careen/v1/stream"));
+  transport.streams[0]->push("event: fleet\ndata: {\"a\":1}\n\nevent: cha");
+  time.run_for(io::seconds{1});
+  transport.streams[0]->push("nge\ndata: {}\n\n");
+  time.run_for(io::seconds{1});
+  EXPECT_EQ(heard, (std::vector<std::string>{"fleet {\"a\":1}", "change {}"}));
+  EXPECT_FALSE(ended);
+  transport.streams[0]->close();
+  time.run_for(io::seconds{1});
+  ASSERT_TRUE(ended);
+  EXPECT_EQ(ended->message, "the leader ended the stream");
+}
+
+}  // namespace
+}  // namespace careen::app

@@ -1,0 +1,228 @@
+"""The commands as people meet them: help and wrong usage, completion in a real shell, the man page, and the generated
+references, which must be those that the program prints.
+
+    test/commands/commands_test.py build/dev/careen            all of it
+    test/commands/commands_test.py build/dev/careen --renew    writes the references anew
+"""
+
+import json
+import os
+import pathlib
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+CAREEN = ""
+REFERENCES = {"markdown": "docs/reference/commands.md", "config": "docs/reference/configuration.md"}
+LIMIT = 60
+
+
+def run(*words, code=0, environment=None, program=None):
+    """stdout and stderr of a command that must end with this code."""
+    inherited = {key: value for key, value in os.environ.items()
+                 if key not in ("KUBECONFIG", "COLUMNS", "CAREEN_TOKEN") and not key.lower().endswith("_proxy")}
+    result = subprocess.run([program or CAREEN, *words], stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                            timeout=LIMIT, env={**inherited, "HOME": "/nonexistent", **(environment or {})})
+    if result.returncode != code:
+        raise AssertionError(f"{words}: code {result.returncode}, not {code}\n{result.stdout}\n{result.stderr}")
+    return result.stdout, result.stderr
+
+
+def commands():
+    """Every visible command."""
+    return [line.split("\t")[0] for line in run("__complete", "")[0].splitlines() if not line.startswith(":")]
+
+
+class Help(unittest.TestCase):
+    def test_every_command_has_help_with_an_example(self):
+        for command in commands():
+            with self.subTest(command):
+                out, err = run(command, "--help")
+                self.assertEqual(err, "")
+                self.assertIn(f"Usage: careen {command}", out)
+                self.assertRegex(out, r"Examples?:\n  ")
+                self.assertEqual(out, run(command, "-h")[0])
+
+    def test_help_fits_the_width(self):
+        for command in commands():
+            out = run(command, "--help", environment={"COLUMNS": "80"})[0]
+            # Examples are for copying, and stay whole.
+            body = out.partition("\n\nExample")[0]
+            for line in body.splitlines():
+                if line.startswith("  "):
+                    self.assertLessEqual(len(line), 80, f"{command}: {line}")
+
+    def test_as_a_plugin_of_kubectl(self):
+        with tempfile.TemporaryDirectory() as folder:
+            plugin = os.path.join(folder, "kubectl-careen")
+            os.symlink(CAREEN, plugin)
+            self.assertIn("Usage: kubectl careen explain", run("explain", "--help", program=plugin)[0])
+
+
+class WrongUsage(unittest.TestCase):
+    def refused(self, *words):
+        out, err = run(*words, code=2)
+        self.assertEqual(out, "")
+        return err
+
+    def test_exit_code_2_and_a_message(self):
+        self.assertIn("COMMAND", run("--help")[0])
+        self.refused()
+        self.refused("nonsense")
+        self.assertIn("--nonsense", self.refused("explain", "node-1", "--nonsense"))
+        self.assertIn("NODE", self.refused("explain"))
+        self.assertIn("json", self.refused("explain", "node-1", "-o", "xml"))
+        self.assertIn("expected node/NAME or nodemaintenance/NAME", self.refused("explain", "pod/x"))
+        self.assertIn("names nothing", self.refused("explain", "node/"))
+        self.assertIn("--server", self.refused("explain", "n", "--server", "http://x", "--config", "y"))
+        self.assertIn("--token goes with --server", self.refused("explain", "n", "--token", "x"))
+        self.assertIn("zsh", self.refused("completion", "tcsh"))
+        self.assertIn("which nodes?", self.refused("drain"))
+
+    def test_who_cannot_be_asked_is_named(self):
+        _, err = run("explain", "n", "--server", "http://127.0.0.1:1", code=1)
+        self.assertIn("http://127.0.0.1:1", err)
+        _, err = run("explain", "n", "--kubeconfig", "/nonexistent/kubeconfig", code=1)
+        self.assertIn("/nonexistent/kubeconfig", err)
+
+    def test_top_without_a_terminal_names_status(self):
+        _, err = run("top", "--server", "http://127.0.0.1:1", code=1)
+        self.assertIn("careen status", err)
+
+
+class References(unittest.TestCase):
+    def test_they_are_current(self):
+        for what, path in REFERENCES.items():
+            with self.subTest(path):
+                self.assertEqual((ROOT / path).read_text(), run("docs", what)[0],
+                                 f"{path} is out of date; test/commands/commands_test.py CAREEN --renew writes it anew")
+
+    def test_the_man_page_has_no_faults(self):
+        page = run("docs", "man")[0]
+        for command in commands():
+            self.assertIn(f"careen {command}", page.replace("\\-", "-"))
+        if not shutil.which("groff"):
+            self.skipTest("groff is not installed")
+        result = subprocess.run(["groff", "-man", "-Tutf8", "-ww", "-Kutf8"], input=page, capture_output=True,
+                                text=True, timeout=LIMIT)
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        # groff prints bold letters twice.
+        self.assertIn("EXIT STATUS", re.sub(".\b", "", result.stdout))
+
+
+class Model:
+    """A model cluster to complete names from."""
+
+    def __init__(self, folder):
+        self.kubeconfig = os.path.join(folder, "kubeconfig")
+        self.process = subprocess.Popen([CAREEN, "model", "--nodes", "3", "--kubeconfig", self.kubeconfig],
+                                        stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        end = time.monotonic() + LIMIT
+        while True:
+            out = run("__complete", "explain", "--kubeconfig", self.kubeconfig, "")[0] if os.path.exists(
+                self.kubeconfig) else ""
+            if "node-0" in out:
+                return
+            if time.monotonic() > end:
+                raise AssertionError("the model cluster does not come up")
+            time.sleep(0.1)
+
+    def stop(self):
+        self.process.send_signal(signal.SIGTERM)
+        self.process.wait(LIMIT)
+
+
+# Asks bash what it would complete: the line, then one candidate a line.
+ASK = r"""
+eval "$("$CAREEN_UNDER_TEST" completion bash)"
+COMP_LINE=$1
+COMP_POINT=${#COMP_LINE}
+compopt() { :; }
+_careen
+printf '%s\n' "${COMPREPLY[@]}"
+"""
+
+
+class Completion(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(cls.folder.cleanup)
+        cls.model = Model(cls.folder.name)
+        cls.addClassCleanup(cls.model.stop)
+        os.symlink(CAREEN, os.path.join(cls.folder.name, "careen"))
+
+    def bash(self, line):
+        environment = {"CAREEN_UNDER_TEST": CAREEN, "KUBECONFIG": self.model.kubeconfig, "HOME": "/nonexistent",
+                       "PATH": self.folder.name + ":" + os.environ["PATH"]}
+        result = subprocess.run(["bash", "--norc", "-c", ASK, "bash", line], cwd=self.folder.name, env=environment,
+                                stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=LIMIT)
+        self.assertEqual(result.stderr, "")
+        return [word for word in result.stdout.splitlines() if word]
+
+    def test_commands_flags_and_values(self):
+        self.assertEqual(self.bash("careen exp"), ["explain"])
+        self.assertIn("drain", self.bash("careen "))
+        self.assertEqual(self.bash("careen explain --outp"), ["--output"])
+        self.assertEqual(self.bash("careen explain -o "), ["json", "yaml"])
+        # bash replaces what follows the = only.
+        self.assertEqual(self.bash("careen explain --output=y"), ["yaml"])
+
+    def test_names_of_nodes(self):
+        self.assertEqual(self.bash("careen explain no"), ["node-0", "node-1", "node-2"])
+        self.assertEqual(self.bash("careen drain node-1 --force node-2"), ["node-2"])
+        self.assertEqual(self.bash("careen explain node/node-1"), ["node/node-1"])
+
+    def test_files(self):
+        self.assertEqual(self.bash("careen explain --kubeconfig kubec"), ["kubeconfig"])
+        self.assertEqual(self.bash("careen validate kubec"), ["kubeconfig"])
+
+    def test_contexts(self):
+        with open(self.model.kubeconfig) as file:
+            name = re.search(r"current-context: (\S+)", file.read()).group(1)
+        self.assertIn(name.strip('"'), self.bash("careen status --context "))
+
+    def test_the_script_registers_itself(self):
+        script = 'eval "$("$1" completion bash)"; complete -p careen'
+        result = subprocess.run(["bash", "--norc", "-c", script, "bash", CAREEN], capture_output=True, text=True,
+                                timeout=LIMIT)
+        self.assertEqual(result.stdout.split(), ["complete", "-F", "_careen", "careen"], result.stderr)
+
+    def test_without_a_cluster_it_is_silent(self):
+        out, err = run("__complete", "explain", "--kubeconfig", "/nonexistent", "")
+        self.assertEqual((out, err), (":4\n", ""))
+
+
+class Installed(unittest.TestCase):
+    def test_everything_is_in_its_place(self):
+        with tempfile.TemporaryDirectory() as folder:
+            subprocess.run([ROOT / "tools/install", CAREEN, folder], check=True, capture_output=True, timeout=LIMIT)
+            version = json.loads(run("version", "-o", "json", program=folder + "/bin/kubectl-careen")[0])
+            self.assertIn("version", version)
+            for path in ("share/man/man1/careen.1", "share/bash-completion/completions/careen",
+                         "share/zsh/site-functions/_careen", "share/fish/vendor_completions.d/careen.fish"):
+                self.assertGreater(os.path.getsize(os.path.join(folder, path)), 100, path)
+            out = run("explain", "-o", "", program=folder + "/bin/kubectl_complete-careen",
+                      environment={"PATH": folder + "/bin:" + os.environ["PATH"]})[0]
+            self.assertEqual(out, "json\nyaml\n:4\n")
+
+
+def renew():
+    for what, path in REFERENCES.items():
+        (ROOT / path).parent.mkdir(exist_ok=True)
+        (ROOT / path).write_text(run("docs", what)[0])
+        print("written:", path)
+
+
+if __name__ == "__main__":
+    CAREEN = os.path.abspath(sys.argv.pop(1))
+    if sys.argv[1:] == ["--renew"]:
+        renew()
+    else:
+        unittest.main(verbosity=2)
