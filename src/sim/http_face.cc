@@ -1,7 +1,11 @@
 #include "sim/http_face.h"
 
+#include <charconv>
 #include <chrono>
+#include <cmath>
 #include <utility>
+
+#include "sim/ask.h"
 
 namespace careen::sim {
 
@@ -15,6 +19,9 @@ using io::Task;
 constexpr io::Duration kPatience = io::hours{24};
 // kubectl and informers keep a connection for each watch.
 constexpr int kConnections = 2000;
+
+// Of a client that sets no limit to its watch.
+constexpr double kWatchSeconds = 30 * 60;
 
 constexpr const char* kDiscoveryType = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
 
@@ -58,7 +65,21 @@ ServerResponse broken() {
   return response;
 }
 
-Task<ServerResponse> answer(io::RealLoop& loop, Network& network, ServerRequest from) {
+// A watch lasts as long on the client's clock as the client asked for, or as long as the server lets it.
+std::string lasting(std::string path, double speed) {
+  double seconds = kWatchSeconds;
+  const std::string asked(query_of(path)["timeoutSeconds"]);
+  int64_t limit = 0;
+  std::from_chars(asked.data(), asked.data() + asked.size(), limit);
+  if (limit > 0) seconds = static_cast<double>(limit);
+  // The first value of a name counts.
+  const size_t query = path.find('?');
+  const std::string added = "timeoutSeconds=" + std::to_string(static_cast<int64_t>(std::ceil(seconds * speed)));
+  if (query == std::string::npos) return path + "?" + added;
+  return path.insert(query + 1, added + "&");
+}
+
+Task<ServerResponse> answer(io::RealLoop& loop, Network& network, double speed, ServerRequest from) {
   kube::Request request;
   request.method = from.method;
   request.path = std::move(from.target);
@@ -71,6 +92,7 @@ Task<ServerResponse> answer(io::RealLoop& loop, Network& network, ServerRequest 
     auto answer = co_await transport->send(std::move(request));
     co_return answer ? to_http(std::move(*answer)) : broken();
   }
+  if (speed != 1) request.path = lasting(std::move(request.path), speed);
   auto opened = co_await transport->open(std::move(request));
   if (!opened) co_return broken();
   ServerResponse response = to_http(std::move(opened->head));
@@ -83,12 +105,14 @@ Task<ServerResponse> answer(io::RealLoop& loop, Network& network, ServerRequest 
 
 }  // namespace
 
-io::Result<std::unique_ptr<io::HttpServer>> serve_model(io::RealLoop& loop, Network& network, std::string address) {
+io::Result<std::unique_ptr<io::HttpServer>> serve_model(io::RealLoop& loop, Network& network, std::string address,
+                                                        double speed) {
   io::ServerOptions options;
   options.address = std::move(address);
   options.max_connections = kConnections;
-  return io::serve_http(loop, std::move(options),
-                        [&loop, &network](ServerRequest request) { return answer(loop, network, std::move(request)); });
+  return io::serve_http(loop, std::move(options), [&loop, &network, speed](ServerRequest request) {
+    return answer(loop, network, speed, std::move(request));
+  });
 }
 
 }  // namespace careen::sim

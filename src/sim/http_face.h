@@ -12,6 +12,8 @@
 namespace careen::sim {
 
 // Serves until destroyed. The name of a client, as treatments and changes have it, is the first word of its User-Agent.
-io::Result<std::unique_ptr<io::HttpServer>> serve_model(io::RealLoop& loop, Network& network, std::string address);
+// `speed` is that of the cluster's clock against the real one, by which clients count how long their watches last.
+io::Result<std::unique_ptr<io::HttpServer>> serve_model(io::RealLoop& loop, Network& network, std::string address,
+                                                        double speed = 1);
 
 }  // namespace careen::sim

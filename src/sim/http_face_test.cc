@@ -97,6 +97,23 @@ TEST_F(HttpFaceTest, AWatchStreamsUntilTheServerEndsIt) {
   loop_.run_until([&] { return ended; });
 }
 
+// On a cluster whose clock runs faster, a watch does not end earlier for it.
+TEST_F(HttpFaceTest, AWatchLastsByTheClientsClock) {
+  server_ = *serve_model(loop_, cluster_.network, "127.0.0.1:0", 60);
+  std::vector<std::string> paths;
+  cluster_.network.treat = [&](const Sending& sending) {
+    paths.push_back(sending.request.path);
+    Treatment treatment;
+    treatment.refuse = ApiServer::refusal(429, "TooManyRequests");
+    return treatment;
+  };
+  EXPECT_EQ(send(request("/api/v1/nodes?watch=1&timeoutSeconds=10"))->status, 429);
+  EXPECT_EQ(send(request("/api/v1/nodes?watch=1"))->status, 429);
+  EXPECT_EQ(send(request("/api/v1/nodes"))->status, 429);
+  EXPECT_THAT(paths, testing::ElementsAre("/api/v1/nodes?timeoutSeconds=600&watch=1&timeoutSeconds=10",
+                                          "/api/v1/nodes?timeoutSeconds=108000&watch=1", "/api/v1/nodes"));
+}
+
 TEST_F(HttpFaceTest, OnlyCollectionsAreWatched) {
   const auto one = send(request("/api/v1/nodes/a?watch=1"));
   ASSERT_TRUE(one);

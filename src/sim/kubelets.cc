@@ -179,6 +179,14 @@ void Kubelets::add(const std::string& name, const Labels& labels, const Labels& 
   kubelet.next->set(loop_.now() + machine.ready_after);
 }
 
+void Kubelets::adopt(const std::string& name, bool running) {
+  Kubelet& kubelet = kubelets_[name];
+  kubelet.since = loop_.now();
+  kubelet.stopped = running ? io::kNever : loop_.now();
+  kubelet.lost = !running;
+  tell(name);
+}
+
 void Kubelets::become_ready(const std::string& name) {
   const Json node = api_.object(node_path(name));
   const auto known = kubelets_.find(name);

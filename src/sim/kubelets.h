@@ -32,6 +32,9 @@ class Kubelets {
   void add(const std::string& name, const Labels& labels = {}, const Labels& annotations = {},
            const Machine& machine = usual_machine());
 
+  // A node that is there already gets a kubelet: one that runs, or one that was given up long ago.
+  void adopt(const std::string& name, bool running);
+
   // Its heartbeats stop; fifty seconds later the node is known to be unreachable.
   void stop(const std::string& node);
   void start(const std::string& node);

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <set>
 
+#include "sim/table_workloads.h"
+
 namespace careen::sim {
 
 namespace {
@@ -80,6 +82,12 @@ std::vector<Column> columns_of(const Resource& resource) {
             {"Node", "string", "", "The node it is on.", 1},
             {"Nominated Node", "string", "", "The node others make room for it on.", 1},
             {"Readiness Gates", "string", "", "Further conditions of its readiness.", 1}};
+  }
+  if (const auto workload = workload_columns(resource.kind); !workload.empty()) {
+    std::vector<Column> out{name_column()};
+    for (const WorkloadColumn& one : workload) out.push_back({one.name, one.type, "", one.description});
+    out.push_back(age_column());
+    return out;
   }
   return {name_column(), {"Created At", "date", "", std::string(kAgeText), 0}};
 }
@@ -305,6 +313,12 @@ json::array cells_of(const Resource& resource, const json::value& object, io::Wa
   if (resource.kind == "Secret") return {name, text_at(object, "type"), entries(object), created(object, now)};
   if (resource.kind == "Event") return event_cells(object, now);
   if (resource.kind == "Pod") return pod_cells(object, now);
+  if (!workload_columns(resource.kind).empty()) {
+    json::array out{name};
+    for (json::value& cell : workload_cells(resource.kind, object, now)) out.push_back(std::move(cell));
+    out.push_back(json::value(created(object, now)));
+    return out;
+  }
   return {name, text_at(object, {"metadata", "creationTimestamp"})};
 }
 
