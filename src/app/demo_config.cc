@@ -52,7 +52,7 @@ instances:
   - name: zone_has_room
     type: maxMaintenance
     config: {{max: {per_zone}, groupBy: [topology.kubernetes.io/zone]}}
-  # Nodes of the storage pool wait for a person.
+  # Nodes of the storage pool wait for a person, and then for nobody's turn.
   - name: worker
     type: hasLabel
     config: {{key: {pool}, value: worker}}
@@ -101,7 +101,7 @@ profiles:
     transitions:
     - check: "!outdated"
       next: operational
-    - check: window_open && my_turn && zone_has_room && (worker || approved)
+    - check: window_open && zone_has_room && (worker && my_turn || approved)
       next: in-maintenance
       trigger: drain
   in-maintenance:

@@ -61,15 +61,16 @@ void Disruption::note_budget(const Change& change) {
   const auto known = places_.find(change.ns);
   if (change.type == Change::Type::deleted) {
     if (known == places_.end()) return;
-    known->second.budgets.erase(change.name);
+    strike_off_budget(known->second, change.name);
     if (known->second.budgets.empty()) places_.erase(known);
     return;
   }
-  const auto budget = parse(*change.object);
+  Scratch memory;
+  const auto budget = sim::parse(*change.object, memory.storage());
   const auto selector = kube::LabelSelector::from_json(kube::JsonView(find(*budget, {"spec", "selector"})));
   Place& place = places_[change.ns];
   if (known == places_.end()) read_pods(change.ns, place);
-  if (selector) place.budgets.insert_or_assign(change.name, *selector);
+  if (selector) set_selector(place, change.name, *selector);
   wake({change.ns, change.name}, delay_);
 }
 
@@ -77,12 +78,65 @@ void Disruption::note_pod(const Change& change) {
   const auto place = places_.find(change.ns);
   if (place == places_.end()) return;
   auto& pods = place->second.pods;
-  if (const auto known = pods.find(change.name); known != pods.end()) {
-    wake_for(change.ns, known->second);
+  const auto known = pods.find(change.name);
+  if (known != pods.end()) wake_for(change.ns, known->second);
+  if (change.type == Change::Type::deleted) {
+    if (known == pods.end()) return;
+    strike_off(place->second, change.name, known->second);
     pods.erase(known);
+    return;
   }
-  if (change.type == Change::Type::deleted) return;
-  wake_for(change.ns, pods.insert_or_assign(change.name, facts_of(*parse(*change.object))).first->second);
+  Scratch memory;
+  PodFacts facts = facts_of(*sim::parse(*change.object, memory.storage()));
+  if (known != pods.end() && known->second.labels == facts.labels) {
+    facts.budgets = std::move(known->second.budgets);
+    known->second = std::move(facts);
+    return;
+  }
+  if (known != pods.end()) strike_off(place->second, change.name, known->second);
+  PodFacts& pod = pods.insert_or_assign(change.name, std::move(facts)).first->second;
+  enroll(place->second, change.name, pod);
+  wake_for(change.ns, pod);
+}
+
+bool Disruption::selects(const kube::LabelSelector& selector, const PodFacts& pod) {
+  return selector.matches([&](std::string_view key) -> std::optional<std::string_view> {
+    const auto known = pod.labels.find(key);
+    return known == pod.labels.end() ? std::nullopt : std::optional<std::string_view>(known->second);
+  });
+}
+
+void Disruption::enroll(Place& place, const std::string& name, PodFacts& pod) {
+  pod.budgets.clear();
+  for (auto& [budget_name, budget] : place.budgets) {
+    if (!selects(budget.selector, pod)) continue;
+    budget.pods.insert(name);
+    pod.budgets.push_back(budget_name);
+  }
+}
+
+void Disruption::strike_off(Place& place, const std::string& name, const PodFacts& pod) {
+  for (const std::string& budget : pod.budgets) place.budgets.at(budget).pods.erase(name);
+}
+
+void Disruption::set_selector(Place& place, const std::string& name, const kube::LabelSelector& selector) {
+  const auto known = place.budgets.find(name);
+  if (known != place.budgets.end() && known->second.selector == selector) return;
+  strike_off_budget(place, name);
+  Budget& budget = place.budgets[name];
+  budget.selector = selector;
+  for (auto& [pod_name, pod] : place.pods) {
+    if (!selects(selector, pod)) continue;
+    budget.pods.insert(pod_name);
+    pod.budgets.push_back(name);
+  }
+}
+
+void Disruption::strike_off_budget(Place& place, const std::string& name) {
+  const auto known = place.budgets.find(name);
+  if (known == place.budgets.end()) return;
+  for (const std::string& pod : known->second.pods) std::erase(place.pods.at(pod).budgets, name);
+  place.budgets.erase(known);
 }
 
 // Only its size matters.
@@ -90,20 +144,15 @@ void Disruption::note_workload(const Change& change) {
   const auto place = places_.find(change.ns);
   if (place == places_.end() || !change.object) return;
   const auto size = [](const Text& text) {
-    return text ? integer_at(*parse(*text), {"spec", "replicas"}) : std::nullopt;
+    Scratch memory;
+    return text ? integer_at(*sim::parse(*text, memory.storage()), {"spec", "replicas"}) : std::nullopt;
   };
   if (change.type == Change::Type::modified && size(change.before) == size(change.object)) return;
-  for (const auto& [name, selector] : place->second.budgets) wake({change.ns, name}, delay_);
+  for (const auto& [name, budget] : place->second.budgets) wake({change.ns, name}, delay_);
 }
 
 void Disruption::wake_for(const std::string& ns, const PodFacts& pod) {
-  const auto label = [&](std::string_view key) -> std::optional<std::string_view> {
-    const auto known = pod.labels.find(key);
-    return known == pod.labels.end() ? std::nullopt : std::optional<std::string_view>(known->second);
-  };
-  for (const auto& [name, selector] : places_.at(ns).budgets) {
-    if (selector.matches(label)) wake({ns, name}, delay_);
-  }
+  for (const std::string& name : pod.budgets) wake({ns, name}, delay_);
 }
 
 void Disruption::wake(const Key& key, io::Duration in) {
@@ -232,18 +281,13 @@ void Disruption::sync(const Key& key) {
   const std::string path = in_namespace("/apis/policy/v1", ns, "poddisruptionbudgets", name);
   const Text text = api_.text(path);
   if (place == places_.end() || !text) return;
-  const auto selector = place->second.budgets.find(name);
-  if (selector == place->second.budgets.end()) return;
+  const auto selection = place->second.budgets.find(name);
+  if (selection == place->second.budgets.end()) return;
   const json::value budget = *parse(*text);
   std::vector<const PodFacts*> pods;
   std::vector<std::string> names;
-  for (const auto& [pod_name, pod] : place->second.pods) {
-    const auto label = [&](std::string_view wanted) -> std::optional<std::string_view> {
-      const auto known = pod.labels.find(wanted);
-      return known == pod.labels.end() ? std::nullopt : std::optional<std::string_view>(known->second);
-    };
-    if (!selector->second.matches(label)) continue;
-    pods.push_back(&pod);
+  for (const std::string& pod_name : selection->second.pods) {
+    pods.push_back(&place->second.pods.at(pod_name));
     names.push_back(pod_name);
   }
 

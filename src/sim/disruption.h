@@ -36,9 +36,14 @@ class Disruption {
     bool ready = false;
     bool deleting = false;
     std::optional<Controller> controller{};
+    std::vector<std::string> budgets{};  // names of those that select it
+  };
+  struct Budget {
+    kube::LabelSelector selector{};
+    std::set<std::string> pods{};  // names of those it selects
   };
   struct Place {
-    std::map<std::string, kube::LabelSelector> budgets{};
+    std::map<std::string, Budget> budgets{};
     std::map<std::string, PodFacts> pods{};
   };
   using Key = std::pair<std::string, std::string>;  // namespace, name
@@ -54,6 +59,11 @@ class Disruption {
   void note_budget(const Change& change);
   void note_pod(const Change& change);
   void note_workload(const Change& change);
+  // Who selects whom is known from then on, until the pod's labels or the selector change.
+  static void enroll(Place& place, const std::string& name, PodFacts& pod);
+  static void strike_off(Place& place, const std::string& name, const PodFacts& pod);
+  static void set_selector(Place& place, const std::string& budget, const kube::LabelSelector& selector);
+  static void strike_off_budget(Place& place, const std::string& budget);
   void wake_for(const std::string& ns, const PodFacts& pod);
   void wake(const Key& key, io::Duration in);
   void run();
@@ -65,6 +75,7 @@ class Disruption {
   // The controller that counts, by UID, and its scale; none when it is gone.
   OrWhy<std::optional<std::pair<std::string, int64_t>>> scale_of(const std::string& ns,
                                                                  const Controller& controller) const;
+  static bool selects(const kube::LabelSelector& selector, const PodFacts& pod);
   static PodFacts facts_of(const json::value& pod);
   static std::optional<Controller> controller_of(const json::value& object);
   void read_pods(const std::string& ns, Place& place) const;

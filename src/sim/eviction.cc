@@ -43,6 +43,24 @@ bool selects(const json::value& budget, const json::value& pod) {
   });
 }
 
+// A budget that names a label the pod does not have is passed over without reading it whole: a namespace may have many.
+bool may_select(std::string_view budget, const json::value& pod) {
+  constexpr std::string_view kStart = "\"selector\":{\"matchLabels\":{\"";
+  constexpr std::string_view kMiddle = "\":\"";
+  const size_t start = find_text(budget, kStart);
+  if (start == std::string_view::npos) return true;
+  const std::string_view rest = budget.substr(start + kStart.size());
+  const size_t middle = rest.find('"');
+  if (middle == std::string_view::npos || !rest.substr(middle).starts_with(kMiddle)) return true;
+  const std::string_view value = rest.substr(middle + kMiddle.size());
+  const size_t end = value.find('"');
+  // What is escaped is not compared as it stands here.
+  if (end == std::string_view::npos || rest.substr(0, middle + kMiddle.size() + end).find('\\') != rest.npos)
+    return true;
+  const json::value* has = find(pod, {"metadata", "labels", rest.substr(0, middle)});
+  return has && has->is_string() && std::string_view(has->get_string()) == value.substr(0, end);
+}
+
 int64_t number_of(const json::value& budget, std::string_view field) {
   return integer_at(budget, {"status", field}).value_or(0);
 }
@@ -201,6 +219,7 @@ std::optional<Failure> ApiServer::spend_budget(const Ask& ask, const json::value
   const std::string prefix = ask.ns + "/";
   std::optional<json::value> found;
   for (auto at = objects.lower_bound(prefix); at != objects.end() && at->first.starts_with(prefix); ++at) {
+    if (!may_select(*at->second, pod)) continue;
     json::value budget = *parse(*at->second);
     if (!selects(budget, pod)) continue;
     if (found) {

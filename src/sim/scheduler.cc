@@ -172,6 +172,7 @@ void Scheduler::place(const std::string& key, const Text& text, const json::valu
                 anti_affinity(pod) != nullptr};
   pods_on_[placed.node].insert(key);
   if (const auto machine = machines_.find(placed.node); machine != machines_.end()) rank(machine->second, placed.asks);
+  if (placed.keeps_others_away) keep_others_away_.insert(key);
   placed_.insert_or_assign(key, std::move(placed));
 }
 
@@ -185,6 +186,7 @@ void Scheduler::unplace(const std::string& key) {
   const auto neighbours = pods_on_.find(placed.node);
   neighbours->second.erase(key);
   if (neighbours->second.empty()) pods_on_.erase(neighbours);
+  keep_others_away_.erase(key);
   placed_.erase(known);
 }
 
@@ -266,9 +268,10 @@ Scheduler::Avoid Scheduler::to_avoid(const std::string& ns, const json::value& p
     for (const json::value& term : *terms) avoid_like(term, ns, avoid);
   }
   // Those that are there may not want it near either.
-  for (const auto& [key, placed] : placed_) {
+  for (const std::string& key : keep_others_away_) {
+    const Placed& placed = placed_.at(key);
     const auto machine = machines_.find(placed.node);
-    if (!placed.keeps_others_away || machine == machines_.end()) continue;
+    if (machine == machines_.end()) continue;
     const json::value other = *parse(*placed.pod);
     const json::array* terms = anti_affinity(other);
     for (size_t i = 0; terms && i < terms->size(); ++i) {

@@ -75,6 +75,7 @@ class Scheduler {
   std::map<std::string, Machine> machines_;
   std::set<std::pair<double, std::string>> by_room_;  // most room first: the share that is left, negated
   std::map<std::string, Placed> placed_;              // by namespace/name
+  std::set<std::string> keep_others_away_;            // those of them that do
   std::map<std::string, std::set<std::string>> pods_on_;
 };
 

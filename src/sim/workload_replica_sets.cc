@@ -15,53 +15,47 @@ constexpr io::Duration kRetry = io::seconds{5};
 constexpr int64_t kBurst = 500;
 
 // Those that are missed least come first: not placed, not started, not ready, crowded, young.
-std::vector<const json::value*> by_cost(const std::vector<json::value>& pods) {
+std::vector<const PodFacts*> by_cost(const std::vector<const PodFacts*>& pods) {
   std::map<std::string_view, int> crowd;
-  for (const json::value& pod : pods) ++crowd[text_at(pod, {"spec", "nodeName"})];
-  const auto rank = [&](const json::value& pod) {
-    const std::string_view node = text_at(pod, {"spec", "nodeName"});
-    const std::string_view phase = text_at(pod, {"status", "phase"});
-    const json::value* cost = find(pod, {"metadata", "annotations", "controller.kubernetes.io/pod-deletion-cost"});
-    const int64_t price = cost && cost->is_string() ? std::atoll(cost->get_string().c_str()) : 0;
-    return std::tuple(!node.empty(),
-                      phase == "Pending"   ? 0
-                      : phase == "Unknown" ? 1
-                                           : 2,
-                      is_ready(pod), price, -crowd[node]);
+  for (const PodFacts* pod : pods) ++crowd[pod->node];
+  const auto rank = [&](const PodFacts& pod) {
+    return std::tuple(!pod.node.empty(),
+                      pod.phase == "Pending"   ? 0
+                      : pod.phase == "Unknown" ? 1
+                                               : 2,
+                      pod.ready, pod.deletion_cost, -crowd[pod.node]);
   };
-  std::vector<const json::value*> order;
-  for (const json::value& pod : pods) {
-    if (is_active(pod)) order.push_back(&pod);
+  std::vector<const PodFacts*> order;
+  for (const PodFacts* pod : pods) {
+    if (pod->active()) order.push_back(pod);
   }
-  std::sort(order.begin(), order.end(), [&](const json::value* a, const json::value* b) {
+  std::sort(order.begin(), order.end(), [&](const PodFacts* a, const PodFacts* b) {
     const auto left = rank(*a), right = rank(*b);
     if (left != right) return left < right;
-    const auto made = text_at(*a, {"metadata", "creationTimestamp"});
-    const auto made_other = text_at(*b, {"metadata", "creationTimestamp"});
-    return made != made_other ? made > made_other : name_of(*a) < name_of(*b);
+    return a->created != b->created ? a->created > b->created : a->name < b->name;
   });
   return order;
 }
 
-bool has_template_labels(const json::value& pod, const json::value& set) {
+bool has_template_labels(const PodFacts& pod, const json::value& set) {
   const json::value* wanted = find(set, {"spec", "template", "metadata", "labels"});
   if (!wanted || !wanted->is_object()) return true;
-  const json::object labels = labels_of(pod);
   return std::all_of(wanted->get_object().begin(), wanted->get_object().end(), [&](const auto& one) {
-    const json::value* has = labels.if_contains(one.key());
-    return has && *has == one.value();
+    const auto has = pod.labels.find(one.key());
+    return has != pod.labels.end() && one.value().is_string() &&
+           has->second == std::string_view(one.value().get_string());
   });
 }
 
 void write_replica_set_status(WorkloadWorld& world, const json::value& set, Again& again) {
   int64_t replicas = 0, labelled = 0, ready = 0, available = 0, terminating = 0;
-  for (const json::value& pod : world.dependents(kPodsPath, uid_of(set))) {
-    if (is_terminating(pod) && !has_ended(pod)) ++terminating;
-    if (!is_active(pod)) continue;
+  for (const PodFacts* pod : world.pods_of(uid_of(set))) {
+    if (pod->terminating && !pod->ended) ++terminating;
+    if (!pod->active()) continue;
     ++replicas;
-    labelled += has_template_labels(pod, set) ? 1 : 0;
-    ready += is_ready(pod) ? 1 : 0;
-    available += is_available(pod, spec_number(set, "minReadySeconds", 0), world.now(), again) ? 1 : 0;
+    labelled += has_template_labels(*pod, set) ? 1 : 0;
+    ready += pod->ready ? 1 : 0;
+    available += is_available(*pod, spec_number(set, "minReadySeconds", 0), world.now(), again) ? 1 : 0;
   }
   json::object status{{"replicas", replicas}};
   if (labelled > 0) status["fullyLabeledReplicas"] = labelled;
@@ -77,9 +71,9 @@ void write_replica_set_status(WorkloadWorld& world, const json::value& set, Agai
 Again tend_replica_set(WorkloadWorld& world, const json::value& set) {
   Again again;
   if (!is_terminating(set)) {
-    const std::vector<json::value> pods = world.dependents(kPodsPath, uid_of(set));
-    const std::vector<const json::value*> active = by_cost(pods);
-    const int64_t missing = spec_number(set, "replicas", 1) - static_cast<int64_t>(active.size());
+    const std::vector<const PodFacts*> pods = world.pods_of(uid_of(set));
+    const int64_t active = std::count_if(pods.begin(), pods.end(), [](const PodFacts* pod) { return pod->active(); });
+    const int64_t missing = spec_number(set, "replicas", 1) - active;
     if (missing > kBurst) sooner(again, io::Duration{0});
     for (int64_t i = 0; i < std::min(missing, kBurst); ++i) {
       const json::value pod = pod_from_template(set, "apps/v1", "ReplicaSet");
@@ -87,9 +81,13 @@ Again tend_replica_set(WorkloadWorld& world, const json::value& set) {
       sooner(again, kRetry);
       break;
     }
-    for (int64_t i = 0; i < -missing; ++i) {
-      const json::value& pod = *active[static_cast<size_t>(i)];
-      world.remove(path_of(kPodsPath, pod), uid_of(pod));
+    if (missing < 0) {
+      const std::vector<const PodFacts*> order = by_cost(pods);
+      for (size_t i = 0; i < static_cast<size_t>(-missing); ++i) {
+        // What is known of a pod goes when it changes.
+        const std::string path = object_in(kPodsPath, namespace_of(set), order[i]->name), uid = order[i]->uid;
+        world.remove(path, uid);
+      }
     }
   }
   write_replica_set_status(world, set, again);

@@ -35,16 +35,35 @@ void canonical(const json::value& value, std::string& into) {
   into += '}';
 }
 
+// Whether the object at that path is one of the collection, in any namespace.
+bool is_in(std::string_view collection, std::string_view path) {
+  return path.substr(0, path.rfind('/')).ends_with(collection.substr(collection.rfind('/')));
+}
+
 }  // namespace
 
 std::vector<json::value> WorkloadWorld::dependents(std::string_view collection, std::string_view owner_uid) const {
   std::vector<json::value> out;
   const auto found = dependents_.find(owner_uid);
   if (found == dependents_.end()) return out;
-  const std::string_view plural = collection.substr(collection.rfind('/'));
-  for (const std::string& path : found->second) {
-    if (!std::string_view(path).substr(0, path.rfind('/')).ends_with(plural)) continue;
-    if (auto object = read(path)) out.push_back(std::move(*object));
+  for (const auto& [path, one] : found->second) {
+    if (is_in(collection, path)) out.push_back(*parse(*one.object));
+  }
+  return out;
+}
+
+std::vector<const PodFacts*> WorkloadWorld::pods_of(std::string_view owner_uid) const {
+  std::vector<const PodFacts*> out;
+  const auto found = dependents_.find(owner_uid);
+  if (found == dependents_.end()) return out;
+  out.reserve(found->second.size());
+  for (const auto& [path, one] : found->second) {
+    if (!is_in(kPodsPath, path)) continue;
+    if (!one.pod) {
+      Scratch memory;
+      one.pod.emplace(*sim::parse(*one.object, memory.storage()));
+    }
+    out.push_back(&*one.pod);
   }
   return out;
 }
@@ -140,13 +159,35 @@ const json::value* ready_condition(const json::value& pod) {
 
 }  // namespace
 
-bool is_available(const json::value& pod, int64_t min_ready_seconds, io::Wall now, std::optional<io::Duration>& again) {
+PodFacts::PodFacts(const json::value& pod)
+    : name(name_of(pod)),
+      uid(uid_of(pod)),
+      node(text_at(pod, {"spec", "nodeName"})),
+      phase(text_at(pod, {"status", "phase"})),
+      created(text_at(pod, {"metadata", "creationTimestamp"})),
+      terminating(is_terminating(pod)),
+      ended(has_ended(pod)) {
+  if (const json::value* list = find(pod, {"metadata", "labels"}); list && list->is_object()) {
+    for (const auto& one : list->get_object()) {
+      if (one.value().is_string()) labels.emplace(one.key(), one.value().get_string());
+    }
+  }
+  const json::value* cost = find(pod, {"metadata", "annotations", "controller.kubernetes.io/pod-deletion-cost"});
+  if (cost && cost->is_string()) deletion_cost = std::atoll(cost->get_string().c_str());
   const json::value* condition = ready_condition(pod);
-  if (!condition || text_at(*condition, "status") != "True") return false;
+  ready = condition && text_at(*condition, "status") == "True";
+  if (ready) ready_since = io::parse_rfc3339(text_at(*condition, "lastTransitionTime"));
+}
+
+bool is_available(const json::value& pod, int64_t min_ready_seconds, io::Wall now, std::optional<io::Duration>& again) {
+  return is_available(PodFacts(pod), min_ready_seconds, now, again);
+}
+
+bool is_available(const PodFacts& pod, int64_t min_ready_seconds, io::Wall now, std::optional<io::Duration>& again) {
+  if (!pod.ready) return false;
   if (min_ready_seconds <= 0) return true;
-  const auto since = io::parse_rfc3339(text_at(*condition, "lastTransitionTime"));
-  if (!since) return false;
-  const io::Wall due = *since + io::seconds{min_ready_seconds};
+  if (!pod.ready_since) return false;
+  const io::Wall due = *pod.ready_since + io::seconds{min_ready_seconds};
   if (due <= now) return true;
   sooner(again, std::chrono::ceil<std::chrono::milliseconds>(due - now));
   return false;

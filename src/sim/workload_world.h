@@ -17,12 +17,29 @@
 
 namespace careen::sim {
 
+// A pod as far as its ReplicaSet is concerned.
+struct PodFacts {
+  explicit PodFacts(const json::value& pod);
+
+  std::string name, uid, node, phase, created;
+  std::map<std::string, std::string, std::less<>> labels;
+  int64_t deletion_cost = 0;
+  bool terminating = false;
+  bool ended = false;
+  bool ready = false;
+  std::optional<io::Wall> ready_since{};
+
+  bool active() const { return !terminating && !ended; }
+};
+
 class WorkloadWorld {
  public:
   WorkloadWorld(io::Loop& loop, ApiServer& api) : loop_(loop), api_(api) {}
 
   // Pods, or ReplicaSets, that the owner with this UID controls, ordered by name.
   std::vector<json::value> dependents(std::string_view collection, std::string_view owner_uid) const;
+  // The pods among them; each is there until it changes.
+  std::vector<const PodFacts*> pods_of(std::string_view owner_uid) const;
   std::optional<json::value> read(const std::string& path) const;
   const std::map<std::string, NodeFacts>& nodes() const { return nodes_; }
   io::Wall now() const { return loop_.wall_now(); }
@@ -45,7 +62,9 @@ class WorkloadWorld {
   Failures& failures_of(std::string_view job_uid) { return failures_[std::string(job_uid)]; }
 
   // Kept by Workloads from what it observes.
-  void follow(const std::string& owner_uid, const std::string& path) { dependents_[owner_uid].insert(path); }
+  void follow(const std::string& owner_uid, const std::string& path, Text object) {
+    dependents_[owner_uid].insert_or_assign(path, Dependent{std::move(object)});
+  }
   void unfollow(const std::string& owner_uid, const std::string& path);
   // Whether anything is different about the node, or it came or went.
   bool read_node(const std::string& name);
@@ -53,9 +72,14 @@ class WorkloadWorld {
   void forget_nodes() { nodes_.clear(); }
 
  private:
+  struct Dependent {
+    Text object;
+    mutable std::optional<PodFacts> pod{};  // read when somebody asks
+  };
+
   io::Loop& loop_;
   ApiServer& api_;
-  std::map<std::string, std::set<std::string>, std::less<>> dependents_;  // paths, by the owner's UID
+  std::map<std::string, std::map<std::string, Dependent>, std::less<>> dependents_;  // by the owner's UID, by path
   std::map<std::string, NodeFacts> nodes_;
   std::map<std::string, Failures> failures_;  // by the Job's UID
 };
@@ -75,6 +99,7 @@ bool has_ended(const json::value& pod);
 inline bool is_active(const json::value& pod) { return !is_terminating(pod) && !has_ended(pod); }
 // Ready for so long; `again` becomes the time until it is, when that is sooner.
 bool is_available(const json::value& pod, int64_t min_ready_seconds, io::Wall now, std::optional<io::Duration>& again);
+bool is_available(const PodFacts& pod, int64_t min_ready_seconds, io::Wall now, std::optional<io::Duration>& again);
 // A pod as the template of an owner says, controlled by it.
 json::value pod_from_template(const json::value& owner, std::string_view api_version, std::string_view kind);
 json::value controller_reference(const json::value& owner, std::string_view api_version, std::string_view kind);

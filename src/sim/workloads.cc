@@ -80,16 +80,17 @@ void Workloads::note(const Change& change) {
 
 void Workloads::note_dependent(const Change& change, const std::string& path) {
   const bool gone = change.type == Change::Type::deleted;
-  const auto before = change.before ? owner_of(change.before) : std::nullopt;
-  const auto now = gone ? std::nullopt : owner_of(change.object);
-  if (before) {
-    if (!now || now->uid != before->uid) world_.unfollow(before->uid, path);
-    wake(before->key, kReaction);
+  auto now = gone ? std::nullopt : owner_of(change.object);
+  const auto before = owners_.find(path);
+  if (before != owners_.end()) {
+    if (!now || now->uid != before->second.uid) world_.unfollow(before->second.uid, path);
+    wake(before->second.key, kReaction);
+    if (!now) owners_.erase(before);
   }
-  if (now) {
-    world_.follow(now->uid, path);
-    wake(now->key, kReaction);
-  }
+  if (!now) return;
+  world_.follow(now->uid, path, change.object);
+  wake(now->key, kReaction);
+  owners_.insert_or_assign(path, std::move(*now));
 }
 
 std::optional<Workloads::Owner> Workloads::owner_of(const Text& text) {

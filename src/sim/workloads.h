@@ -49,6 +49,7 @@ class Workloads {
   io::Alarm next_nodes_;
   std::map<Key, io::Steady> due_;
   std::set<std::pair<io::Steady, Key>> by_time_;
+  std::map<std::string, Owner> owners_;  // of pods and ReplicaSets, by path
   // Nodes are followed while there are DaemonSets.
   std::set<Key> daemon_sets_;
   bool following_nodes_ = false;

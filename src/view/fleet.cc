@@ -1,5 +1,7 @@
 #include "view/fleet.h"
 
+#include <algorithm>
+
 #include "kube/json_writer.h"
 #include "view/budgets.h"
 #include "view/pauses.h"
@@ -59,7 +61,12 @@ std::string StateCounts::json(const replica::Replica& replica) const {
   }
   const profiles::Config* config = replica.options().profiles ? replica.controller().config() : nullptr;
   if (config) {
-    for (const auto& [name, profile] : config->profiles) all.try_emplace(name);
+    for (const auto& [name, profile] : config->profiles) {
+      // `default` is there also when nobody has defined it.
+      const bool says_something = std::any_of(profile.states.begin(), profile.states.end(),
+                                              [](const auto& chains) { return !chains.transitions.empty(); });
+      if (says_something) all.try_emplace(name);
+    }
   }
   return array_json(all, [](std::string& out, const auto& entry) {
     Members members(out, '{', '}');
