@@ -162,7 +162,7 @@ class SchemaTest(unittest.TestCase):
             self.accepted(file.name, file.read_text())
 
     def test_configurations_of_the_documents(self):
-        texts = re.findall(r"cat > maintenance.yaml <<'EOF'\n(.*?)\nEOF", (ROOT / "README.md").read_text(), re.S)
+        texts = re.findall(r"cat > maintenance.yaml <<'EOF'\n(.*?)\nEOF", (ROOT / "docs/getting-started.md").read_text(), re.S)
         texts += re.findall(r"```yaml\n(intervals:.*?)```", (ROOT / "docs/profiles.md").read_text(), re.S)
         self.assertGreater(len(texts), 1)
         for text in texts:
