@@ -5,6 +5,7 @@
 #include "version_info.h"
 #include "view/info_source.h"
 #include "view/view_source.h"
+#include "web/replica_token.h"
 
 namespace careen::app {
 
@@ -12,7 +13,8 @@ namespace {
 
 std::unique_ptr<web::TokenAuth> make_auth(const DashboardParts& parts) {
   if (!parts.reviewer) return nullptr;
-  return std::make_unique<web::TokenAuth>(*parts.reviewer, web::TokenAuthOptions{}, parts.log);
+  return std::make_unique<web::TokenAuth>(
+      *parts.reviewer, web::TokenAuthOptions{.audience = std::string(web::kViewAudience)}, parts.log);
 }
 
 view::Shown shown(const DashboardParts& parts, const DashboardOptions& options, const view::Chronicle& chronicle) {

@@ -19,6 +19,7 @@
 #include "plan/upcoming.h"
 #include "replica/replica.h"
 #include "web/probes.h"
+#include "web/replica_token.h"
 #include "web/server.h"
 
 namespace careen::app {
@@ -82,10 +83,11 @@ class Process {
         mail_(io::make_mail_client(loop, {})),
         replica_({loop, files, random_, *transport_, *lease_transport_, *http_, *mail_, read_environment, log},
                  replica_options_),
+        replica_token_(replica_.reader(), replica_options_.ns, replica_options_.own_pod, log.named("dashboard")),
         upcoming_(
             {loop, replica_.reader(), [&files, path = options.config] { return files.read(path); }, read_environment}),
-        dashboard_({loop, replica_, *leader_http_, &replica_.reader(), [this] { return own_authorization(); },
-                    log.named("metrics")},
+        dashboard_({loop, replica_, *leader_http_, &replica_.reader(),
+                    [this] { return replica_token_.authorization(); }, log.named("metrics")},
                    dashboard_options(options, loop, files)),
         probes_(replica_.problems(), awaited(options)),
         webhook_({loop, files, replica_, random_, replica_options_.ns, temporary_folder(), log.named("webhook")},
@@ -115,7 +117,6 @@ class Process {
   }
   Task<void> await_last_scrape();
   DashboardOptions dashboard_options(const RunOptions& options, io::RealLoop& loop, io::Files& files);
-  Task<std::string> own_authorization();
 
   const RunOptions& options_;
   io::RealLoop& loop_;
@@ -129,6 +130,7 @@ class Process {
   std::unique_ptr<io::HttpClient> leader_http_;
   std::unique_ptr<io::MailClient> mail_;
   replica::Replica replica_;
+  web::ReplicaToken replica_token_;
   plan::Upcoming upcoming_;
   DashboardServer dashboard_;
   web::Probes probes_;
@@ -149,13 +151,6 @@ DashboardOptions Process::dashboard_options(const RunOptions& options, io::RealL
   const std::string usual = temporary_folder() + "/" + web::kMetricsFolder;
   dashboard.tls = web::metrics_tls(loop, files, options.metrics_cert_dir.empty() ? usual : options.metrics_cert_dir);
   return dashboard;
-}
-
-// Empty when our credentials are of another kind.
-Task<std::string> Process::own_authorization() {
-  const auto credentials = co_await authenticator_->get(io::seconds{1});
-  if (!credentials) co_return std::string();
-  co_return std::string(io::header((*credentials)->headers, "Authorization"));
 }
 
 bool Process::serve() {

@@ -42,7 +42,9 @@ class WorkQueue::Turn final : public io::Runnable {
 };
 
 WorkQueue::WorkQueue(io::Loop& loop, BackoffOptions backoff)
-    : loop_(loop), backoff_(backoff), alarm_(loop, [this] { collect_due(); }) {}
+    : loop_(loop), backoff_(backoff), idle_(loop), alarm_(loop, [this] { collect_due(); }) {
+  idle_.open();
+}
 
 WorkQueue::Entry& WorkQueue::entry(std::string_view key) {
   if (const auto it = entries_.find(key); it != entries_.end()) return it->second;
@@ -119,6 +121,7 @@ io::Task<std::string> WorkQueue::next() {
   Entry& e = due_.pop_front();
   --due_count_;
   ++working_count_;
+  idle_.close();
   last_wait_ = loop_.now() - e.when;
   e.when = io::kNever;
   e.working = true;
@@ -130,7 +133,7 @@ void WorkQueue::done(std::string_view key) {
   if (it == entries_.end() || !it->second.working) bug("done() for a key that was not handed out", key);
   Entry& e = it->second;
   e.working = false;
-  --working_count_;
+  if (--working_count_ == 0) idle_.open();
   const io::Steady when = std::exchange(e.when, io::kNever);
   if (when == io::kNever) return drop_if_idle(e);
   collect_due();

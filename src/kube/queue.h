@@ -43,6 +43,8 @@ class WorkQueue {
 
   size_t depth() const { return due_count_; }        // due and waiting
   size_t working() const { return working_count_; }  // handed out
+  // Open while nothing is handed out.
+  io::Gate& idle() { return idle_; }
   // Due, or handed out.
   bool busy(std::string_view key) const;
   // Everything the queue knows of: waiting, scheduled, handed out, or in backoff.
@@ -90,6 +92,7 @@ class WorkQueue {
   size_t working_count_ = 0;
   uint64_t next_sequence_ = 0;
   io::Duration last_wait_{};
+  io::Gate idle_;
   io::Alarm alarm_;
   io::Steady alarm_time_{};
 };

@@ -48,6 +48,17 @@ TEST_F(WorkQueueTest, HandsOutInTheOrderOfWakingEachOnce) {
   EXPECT_EQ(queue.working(), 3u);
 }
 
+TEST_F(WorkQueueTest, IsIdleWhenNothingIsHandedOut) {
+  EXPECT_TRUE(queue.idle().is_open());
+  for (const char* key : {"a", "b"}) queue.wake(key);
+  EXPECT_TRUE(queue.idle().is_open());
+  take_all();
+  queue.done("a");
+  EXPECT_FALSE(queue.idle().is_open());
+  queue.done("b");
+  EXPECT_TRUE(queue.idle().is_open());
+}
+
 TEST_F(WorkQueueTest, AKeyBeingWorkedOnIsNotHandedOutAgainButTheWakeUpIsKept) {
   queue.wake("a");
   EXPECT_EQ(take(), "a");

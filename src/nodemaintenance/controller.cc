@@ -236,7 +236,7 @@ Task<void> Controller::run() {
 Task<void> Controller::stop() {
   parts_->stopping = true;
   parts_->queue.clear();
-  while (parts_->queue.working() > 0) co_await io::sleep_for(parts_->p.loop, io::milliseconds{20});
+  while (parts_->queue.working() > 0) co_await parts_->queue.idle().wait();
 }
 
 void Controller::leases_known() {

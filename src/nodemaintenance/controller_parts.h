@@ -51,6 +51,7 @@ struct Controller::Parts {
   io::Task<void> write_status(std::string name, WriteStatus effect);
   io::Task<void> request_lease(std::string name, RequestLease effect);
   io::Task<void> hold_node(std::string name, HoldNode effect);
+  io::Task<bool> node_is_written(std::string name, std::string node, kube::Result<std::string> answer);
   io::Task<void> release_node(std::string name, ReleaseNode effect);
   io::Task<void> give_lease_back(std::string name, GiveLeaseBack effect);
   io::Task<void> tell_lifecycle(std::string name, TellLifecycle effect);

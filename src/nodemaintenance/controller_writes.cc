@@ -169,40 +169,40 @@ Task<void> Controller::Parts::hold_node(std::string name, HoldNode effect) {
   if (!maintenance) co_return;
   const std::string node = maintenance->node;
   if (pause()) co_return;
-  const auto answer = co_await pause_guard.carry(
-      pause_guard.changes(), p.client.patch(kube::resources::nodes, "", node, kube::PatchType::merge,
-                                            effect.change.merge_patch(effect.version)));
+  auto answer = co_await pause_guard.carry(pause_guard.changes(),
+                                           p.client.patch(kube::resources::nodes, "", node, kube::PatchType::merge,
+                                                          effect.change.merge_patch(effect.version)));
   if (!answer && budget::PauseGuard::interrupted(answer.error())) {
     co_await read_node(node);
     co_return;
   }
-  if (!answer) {
-    if (is_worth_a_look(answer.error())) co_await read_node(node);
-    failed(name, "patching node failed", kNodesProblem, answer.error());
-    co_return;
-  }
-  enter_world(*answer, "Node");
+  if (!co_await node_is_written(name, node, std::move(answer))) co_return;
   if (const auto memory = memories.find(name); memory != memories.end()) {
     memory->second.held_uid = effect.node_uid;
     memory->second.held_at = p.loop.wall_now();
   }
+}
+
+// The answer enters the world; false when it is a failure, which is told.
+Task<bool> Controller::Parts::node_is_written(std::string name, std::string node, kube::Result<std::string> answer) {
+  if (!answer) {
+    if (is_worth_a_look(answer.error())) co_await read_node(node);
+    failed(name, "patching node failed", kNodesProblem, answer.error());
+    co_return false;
+  }
+  enter_world(*answer, "Node");
   succeeded(name, kNodesProblem);
+  co_return true;
 }
 
 Task<void> Controller::Parts::release_node(std::string name, ReleaseNode effect) {
   const Maintenance* maintenance = roster.find(name);
   if (!maintenance) co_return;
   const std::string node = maintenance->node;
-  const auto answer = co_await p.client.patch(kube::resources::nodes, "", node, kube::PatchType::merge,
-                                              effect.change.merge_patch(effect.version));
-  if (!answer) {
-    if (is_worth_a_look(answer.error())) co_await read_node(node);
-    failed(name, "patching node failed", kNodesProblem, answer.error());
-    co_return;
-  }
-  enter_world(*answer, "Node");
+  auto answer = co_await p.client.patch(kube::resources::nodes, "", node, kube::PatchType::merge,
+                                        effect.change.merge_patch(effect.version));
+  if (!co_await node_is_written(name, node, std::move(answer))) co_return;
   if (const auto memory = memories.find(name); memory != memories.end()) memory->second.held_uid.clear();
-  succeeded(name, kNodesProblem);
   const kube::Node* released = p.nodes.find(node);
   if (released && !released->unschedulable) record_uncordon(*released);
 }

@@ -262,7 +262,7 @@ Task<void> Controller::stop() {
   stopping_ = true;
   running_ = false;
   queue_.clear();
-  while (queue_.working() > 0) co_await io::sleep_for(p_.loop, io::milliseconds{20});
+  while (queue_.working() > 0) co_await queue_.idle().wait();
   co_await end_messages();
 }
 

@@ -114,9 +114,7 @@ class HistoryWatch final : public Watch {
     if (start_.initial_end && start_.bookmarks) tell_bookmark(into, true);
   }
 
-  bool matches(const Text& text) const {
-    return text && (start_.selector.empty() || start_.selector.matches(*parse(*text)));
-  }
+  bool matches(const Text& text) const { return text && start_.selector.matches_text(*text); }
 
   void tell(std::string& into, const Past& past) {
     if (!past.key.starts_with(start_.prefix)) return;

@@ -118,6 +118,23 @@ bool Selector::matches(const json::value& object) const {
   return true;
 }
 
+// Pods of one node are what is asked for most; the node's name stands in their text as it is.
+bool Selector::may_match(std::string_view text) const {
+  for (const FieldRequirement& field : fields_) {
+    if (!field.equal || field.field != "spec.nodeName" || field.value.empty()) continue;
+    if (field.value.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789.-") != std::string::npos) continue;
+    if (find_text(text, "\"nodeName\":\"" + field.value + "\"") == std::string_view::npos) return false;
+  }
+  return true;
+}
+
+bool Selector::matches_text(std::string_view text) const {
+  if (empty()) return true;
+  if (!may_match(text)) return false;
+  Scratch memory;
+  return matches(*sim::parse(text, memory.storage()));
+}
+
 std::string Selector::name() const {
   for (const FieldRequirement& field : fields_) {
     if (field.equal && field.field == "metadata.name") return field.value;

@@ -19,6 +19,8 @@ class Selector {
   static tl::expected<Selector, std::string> parse(std::string_view labels, std::string_view fields,
                                                    const Resource& resource);
   bool matches(const json::value& object) const;
+  // The same of an object's text, which is read only if it may match: a list passes over many.
+  bool matches_text(std::string_view text) const;
   // Matches everything.
   bool empty() const { return labels_.empty() && fields_.empty(); }
   // Set when only the object of that name can match.
@@ -30,6 +32,8 @@ class Selector {
     bool equal = true;
     std::string value;
   };
+
+  bool may_match(std::string_view text) const;
 
   kube::LabelSelector labels_;
   std::vector<FieldRequirement> fields_;

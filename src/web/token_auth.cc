@@ -85,13 +85,28 @@ Task<kube::Result<TokenAuth::User>> TokenAuth::user_of(std::string token) {
   const auto permit = co_await asking_.acquire();
   // Somebody may have asked the same meanwhile.
   if (const User* known = users_.find(key, loop_.now())) co_return *known;
-  const auto review = co_await ask(kTokenReviews, Json::object({{"token", token}}));
-  if (!review) co_return tl::make_unexpected(review.error());
-  const JsonView status = (*review)["status"];
-  User user;
-  if (status["authenticated"].boolean().value_or(false)) user.emplace(status["user"]);
-  users_.put(key, user, loop_.now(), options_.token_known_for);
+  auto user = co_await review(token, "");
+  if (user && !*user && !options_.audience.empty()) user = co_await review(token, options_.audience);
+  if (user) users_.put(key, *user, loop_.now(), options_.token_known_for);
   co_return user;
+}
+
+Task<kube::Result<TokenAuth::User>> TokenAuth::review(std::string token, std::string audience) {
+  Json spec = Json::object({{"token", token}});
+  if (!audience.empty()) {
+    Json audiences = Json::array();
+    audiences.push_back(audience);
+    spec.set({"audiences"}, std::move(audiences));
+  }
+  const auto answer = co_await ask(kTokenReviews, std::move(spec));
+  if (!answer) co_return tl::make_unexpected(answer.error());
+  const JsonView status = (*answer)["status"];
+  if (!status["authenticated"].boolean().value_or(false)) co_return User();
+  // An API server that does not look at audiences says nothing of them.
+  bool fits = audience.empty();
+  status["audiences"].for_each_element([&](JsonView one) { fits = fits || one.text() == audience; });
+  if (!fits) co_return User();
+  co_return User(std::in_place, status["user"]);
 }
 
 Task<kube::Result<bool>> TokenAuth::allowed(const Json& user, std::string verb, std::string path) {

@@ -22,6 +22,8 @@ struct TokenAuthOptions {
   io::Duration denied_for = io::seconds{30};
   size_t most_remembered = 1000;  // of each
   int most_asked_at_once = 8;
+  // Tokens made for this audience are good, too, besides those for the API server itself.
+  std::string audience = {};
 };
 
 // Values that are forgotten after their time, or when there are too many: those that end soonest first.
@@ -72,6 +74,7 @@ class TokenAuth {
   using User = std::optional<kube::Json>;
 
   io::Task<kube::Result<User>> user_of(std::string token);
+  io::Task<kube::Result<User>> review(std::string token, std::string audience);
   io::Task<kube::Result<bool>> allowed(const kube::Json& user, std::string verb, std::string path);
   io::Task<kube::Result<kube::Json>> ask(kube::Resource resource, kube::Json spec);
   io::Task<io::ServerResponse> pass(io::ServerRequest request, const io::ServerHandler& handler);

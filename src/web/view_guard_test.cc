@@ -81,7 +81,7 @@ class ViewGuardTest : public testing::Test {
   sim::TestApi api{*loop};
   std::unique_ptr<kube::Transport> transport = api.connect(*loop);
   kube::Client client{*loop, *transport, metrics, random};
-  TokenAuth auth{client};
+  TokenAuth auth{client, {.audience = "careen.dev/view"}};
   bool allowed = true;
   std::vector<std::string> paths;
   std::string body;
@@ -96,6 +96,26 @@ TEST_F(ViewGuardTest, LoopbackNeedsNoTokenAndOthersDo) {
   EXPECT_EQ(status(ViewPolicy::loopback, request(false, {{"Authorization", "Bearer bad"}})), 401);
   EXPECT_EQ(status(ViewPolicy::loopback, request(false, {{"Authorization", "Bearer good"}})), 200);
   EXPECT_THAT(paths, testing::ElementsAre("/careen/v1/fleet"));
+}
+
+// The API server has to say that it has looked at the audience.
+TEST_F(ViewGuardTest, ATokenForThisAudienceIsGoodToo) {
+  std::string audiences = R"(["careen.dev/view"])";
+  api.treat = [&](const kube::Request& asked) {
+    const bool tokens = asked.path.find("tokenreviews") != std::string::npos;
+    const bool known = asked.body.find(R"("audiences":["careen.dev/view"])") != std::string::npos;
+    sim::Treatment treatment;
+    treatment.refuse = kube::Response{201, R"({"status":{"allowed":true}})", std::nullopt};
+    if (tokens && !known) treatment.refuse->body = R"({"status":{}})";
+    if (tokens && known) {
+      treatment.refuse->body =
+          R"({"status":{"authenticated":true,"user":{"username":"careen"},"audiences":)" + audiences + "}}";
+    }
+    return treatment;
+  };
+  EXPECT_EQ(status(ViewPolicy::token, request(false, {{"Authorization", "Bearer bound"}})), 200);
+  audiences = R"(["https://kubernetes.default.svc"])";
+  EXPECT_EQ(status(ViewPolicy::token, request(false, {{"Authorization", "Bearer other"}})), 401);
 }
 
 TEST_F(ViewGuardTest, TokenMeansEverybody) {

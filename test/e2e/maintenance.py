@@ -24,18 +24,19 @@ HOLDS = "careen.dev/holds"
 
 
 def shipped_roles():
-    """The rules of deploy/manifests: those for the whole cluster, and those for one namespace."""
-    cluster, own, leases = [], [], []
+    """The rules of deploy/manifests: those for the whole cluster, and those for the namespaces that have some."""
+    cluster, own, leases, events = [], [], [], []
+    of_namespace = {"medik8s-leases": leases, "default": events}
     with open(os.path.join(ROOT, "deploy", "manifests", "careen.yaml")) as file:
         for document in yaml.safe_load_all(file):
             name = document["metadata"]["name"]
-            if name not in ("careen", "careen-nodemaintenance", "careen-webhook"):
+            if name not in ("careen", "careen-auth", "careen-events", "careen-nodemaintenance", "careen-webhook"):
                 continue
             if document["kind"] == "ClusterRole":
                 cluster += document["rules"]
             elif document["kind"] == "Role":
-                (leases if document["metadata"]["namespace"] == "medik8s-leases" else own).extend(document["rules"])
-    return cluster, own, leases
+                of_namespace.get(document["metadata"]["namespace"], own).extend(document["rules"])
+    return cluster, own, leases, events
 
 
 def condition(maintenance, kind):
@@ -117,12 +118,13 @@ class MaintenanceTest(CareenTest):
             self._kubeconfig = self.restricted(*shipped_roles())
         return self.start_elected(None, "--controllers=nodemaintenance", *flags, kubeconfig=self._kubeconfig, **changes)
 
-    def restricted(self, cluster, own, leases):
-        """The kubeconfig of a service account with these rules for the cluster, its own namespace, and the leases."""
+    def restricted(self, cluster, own, leases, events=()):
+        """The kubeconfig of a service account with these rules for the cluster, its own namespace, the leases of nodes
+        and the events of nodes."""
         token = self.service_account("operator")
         self.api.create("/api/v1/namespaces", {"metadata": {"name": "medik8s-leases"}})
         self.grant_rules("operator", cluster)
-        for namespace, rules in ((self.namespace, own), ("medik8s-leases", leases)):
+        for namespace, rules in ((self.namespace, own), ("medik8s-leases", leases), ("default", list(events))):
             name, base = f"e2e-{self.namespace}", f"{RBAC}/namespaces/{namespace}"
             self.api.create(f"{base}/roles", {"metadata": {"name": name}, "rules": rules})
             self.api.create(f"{base}/rolebindings", {
