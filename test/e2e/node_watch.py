@@ -127,6 +127,8 @@ class NodeWatch:
             self._connection = None
 
     def _advance(self, version):
+        # A list is taken in node by node: what is counted before its end was never so.
+        self.most = max(self.most, self.maintained)
         self._resume = version
         self.version = int(version)
         self._changed.notify_all()
@@ -146,4 +148,3 @@ class NodeWatch:
         self.last_change = time.monotonic()
         self.state_changes += 1
         self.maintained += (after == IN_MAINTENANCE) - (before == IN_MAINTENANCE)
-        self.most = max(self.most, self.maintained)
