@@ -28,6 +28,10 @@ _FOREIGN_FINALIZERS = ["example.com/inventory"]
 _RFC3339 = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?Z")
 
 
+# What begins so was harm done to the cluster, and no test may have a second try at it.
+UNSAFE = "unsafe: "
+
+
 class Environment:
     """What all tests of a run share."""
 
@@ -104,6 +108,8 @@ class CareenTest(unittest.TestCase):
         self.cluster, self.api, self.watch = Environment.cluster, Environment.cluster.api, Environment.watch
         self.replicas = []
         self.folder = os.path.join(Environment.folder, self.id().partition(".")[2])
+        if os.path.exists(self.folder):
+            self.folder += ".again"
         os.makedirs(self.folder)
         words = re.sub(r"[^a-z0-9]+", "-", self._testMethodName.removeprefix("test_"))[:40].strip("-")
         self.namespace = f"e2e-{words}-{zlib.crc32(self.id().encode()) & 0xFFFF:04x}"
@@ -166,7 +172,7 @@ class CareenTest(unittest.TestCase):
 
     def check_round(self, names=None, profile="e2e", limit=LIMIT):
         """Every node went the whole way exactly once, and the limit held all the time."""
-        self.assertLessEqual(self.watch.most, limit, "more nodes in maintenance than allowed")
+        self.assertLessEqual(self.watch.most, limit, UNSAFE + "more nodes in maintenance than allowed")
         for name in names or self.node_names:
             states = [state for index, state in enumerate(self.watch.history.get(name, []))
                       if index or state != "operational"]
@@ -186,9 +192,10 @@ class CareenTest(unittest.TestCase):
         """What others keep on the nodes is still there, on every one."""
         for name in self.node_names:
             node = self.watch.nodes[name]
-            self.assertLessEqual(_FOREIGN_LABELS.items(), labels(node).items(), f"labels of {name}")
-            self.assertLessEqual(_FOREIGN_ANNOTATIONS.items(), annotations(node).items(), f"annotations of {name}")
-            self.assertEqual(node["metadata"].get("finalizers"), _FOREIGN_FINALIZERS, f"finalizers of {name}")
+            self.assertLessEqual(_FOREIGN_LABELS.items(), labels(node).items(), f"{UNSAFE}labels of {name}")
+            self.assertLessEqual(_FOREIGN_ANNOTATIONS.items(), annotations(node).items(),
+                                 f"{UNSAFE}annotations of {name}")
+            self.assertEqual(node["metadata"].get("finalizers"), _FOREIGN_FINALIZERS, f"{UNSAFE}finalizers of {name}")
             self.assertEqual(labels(node)["kubernetes.io/hostname"], name)
             self.assertIn("kwok.x-k8s.io/node", annotations(node))
 

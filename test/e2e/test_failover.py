@@ -4,7 +4,7 @@ import signal
 import time
 
 from careen import poll
-from harness import CareenTest, elapsed_since
+from harness import UNSAFE, CareenTest, elapsed_since
 
 
 class FailoverTest(CareenTest):
@@ -46,7 +46,7 @@ class FailoverTest(CareenTest):
         self.watch.wait_until(self.done(), 120, "the end of the round")
         self.check_round()
         for move in self._moves_of(first)[told:]:
-            self.assertIn(move["state"], seen.get(move["node"], []), f"a write after waking: {move}")
+            self.assertIn(move["state"], seen.get(move["node"], []), f"{UNSAFE}a write after waking: {move}")
         self.assertTrue(second.alive())
 
     def _moves_of(self, replica):
