@@ -129,5 +129,12 @@ TEST(Pauses, TellOfChangesOnly) {
   EXPECT_EQ(told, 4);
 }
 
+// A time at the edge of what can be counted cannot be rounded down to whole seconds.
+TEST(PauseRecordTest, ATimeLongAgoIsRefused) {
+  const auto record = PauseRecord::parse(R"({"all":{"by":"ana@host","since":"1013-03-01T10:00:15Z"}})");
+  ASSERT_FALSE(record);
+  EXPECT_NE(record.error().find("all.since"), std::string::npos) << record.error();
+}
+
 }  // namespace
 }  // namespace careen::budget
