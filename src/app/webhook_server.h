@@ -7,10 +7,10 @@
 #include <string>
 
 #include "app/commands.h"
-#include "replica/replica.h"
 #include "io/files.h"
 #include "io/real_loop.h"
 #include "nodemaintenance/webhook.h"
+#include "replica/replica.h"
 #include "web/server.h"
 #include "web/webhook_certificates.h"
 

@@ -68,7 +68,7 @@ class Campaign {
     const double cpu = cpu_seconds();
     const io::Steady begun = time_.now();
     replica::ModelProcess careen(time_, cluster_, fmt::format(kConfig, std::max(1, nodes_ / 100)),
-                             {.leader_election = leader_election_});
+                                 {.leader_election = leader_election_});
     const bool done = time_.run_until([&] { return done_ == nodes_; }, io::hours{24 * 30});
     const double took = since(wall);
     const double hours = io::to_seconds(time_.now() - begun) / 3600;

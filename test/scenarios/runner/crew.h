@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "replica/model_process.h"
 #include "io/virtual_time.h"
+#include "replica/model_process.h"
 #include "timeline.h"
 
 namespace careen::scenarios {

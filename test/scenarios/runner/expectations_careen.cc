@@ -4,8 +4,8 @@
 #include <charconv>
 #include <sstream>
 
-#include "view/info_source.h"
 #include "expectations.h"
+#include "view/info_source.h"
 
 namespace careen::scenarios {
 

@@ -4,10 +4,10 @@
 
 #include <algorithm>
 
-#include "replica/replica.h"
 #include "nodemaintenance/names.h"
 #include "profiles/data.h"
 #include "profiles/names.h"
+#include "replica/replica.h"
 #include "scenario.h"
 #include "troubles.h"
 
