@@ -4,7 +4,7 @@ FROM debian:bookworm AS build
 RUN apt-get update && apt-get install -y --no-install-recommends make ca-certificates
 WORKDIR /careen
 COPY tools/deps tools/
-RUN tools/deps
+RUN tools/deps build
 COPY . .
 RUN make build && tools/image --root /image build/careen
 

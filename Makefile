@@ -5,19 +5,28 @@ JOBS ?= $(shell nproc)
 SECONDS_EACH ?= 60
 SEEDS ?= 1000
 PREFIX ?= /usr/local
+STEP := tools/step
+# A new file under the old name: a careen that is running keeps its own.
+PLACE := mkdir -p build && strip -o build/.careen.new build/release/careen && mv -f build/.careen.new build/careen
 
-.PHONY: help deps build install demo demo-cluster screenshots image chart manifests dev test bench explore asan fuzz format tidy testcluster clean
+.PHONY: help deps deps-test deps-lint build install demo demo-cluster screenshots image chart manifests test test-build bench explore asan fuzz format tidy testcluster clean
 
 help: ## show this
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
 
-deps: ## install what is missing to build and test (Debian packages)
-	@tools/deps
+deps: ## install what a build needs, if it is missing (Debian packages)
+	@tools/deps build
+
+deps-test: ## install what the tests need besides
+	@tools/deps test
+
+deps-lint:
+	@tools/deps lint
 
 build: deps ## the release binary at build/careen
-	@tools/step "configure (release)" cmake --preset release
-	@tools/step "build (release)" cmake --build --preset release -j $(JOBS) --target careen
-	@cp build/release/careen build/careen && strip build/careen
+	@$(STEP) "configure" cmake --preset release
+	@$(STEP) "build" cmake --build --preset release -j $(JOBS) --target careen
+	@$(PLACE)
 	@echo "build/careen: $$(du -h build/careen | cut -f1)"
 
 demo: build ## see careen at work on a model cluster, with a dashboard (ARGS="--speed 60")
@@ -26,7 +35,7 @@ demo: build ## see careen at work on a model cluster, with a dashboard (ARGS="--
 demo-cluster: build testcluster ## the same on a real control plane with simulated nodes
 	@tools/demo-cluster/demo-cluster $(ARGS)
 
-screenshots: build ## take docs/images anew from a demonstration
+screenshots: deps-test build ## take docs/images anew from a demonstration
 	@tools/screenshots
 
 install: build ## careen, kubectl-careen, man page and completion below DESTDIR and PREFIX (/usr/local)
@@ -35,48 +44,52 @@ install: build ## careen, kubectl-careen, man page and completion below DESTDIR 
 image: build ## an OCI image of the release binary at build/careen-image, without a container engine
 	@tools/image build/careen
 
-chart: deps ## check the Helm chart and pack it into build/
+chart: deps-test ## check the Helm chart and pack it into build/
 	@tools/helm/helm lint --strict --quiet deploy/helm/careen
 	@tools/helm/helm package deploy/helm/careen --destination build
 
-manifests: deps ## render the chart into deploy/manifests and deploy/rbac.yaml
+manifests: deps-test ## render the chart into deploy/manifests and deploy/rbac.yaml
 	@tools/manifests
 
-dev: deps
-	@tools/step "configure (dev)" cmake --preset dev
-	@tools/step "build (dev)" cmake --build --preset dev -j $(JOBS)
+# What is tested: the code with sanitizers, and the program that users get. The control plane is built beside the two.
+BESIDE = -- "control plane" tools/testcluster/testcluster build
+test-build: deps-test
+	@$(STEP) "configure (release)" cmake --preset release -- "configure (tests)" cmake --preset test
+	@$(STEP) "build (release)" cmake --build --preset release -j $(JOBS) --target careen \
+	  -- "build (tests)" cmake --build --preset test -j $(JOBS) $(BESIDE)
+	@$(PLACE)
 
-test: deps testcluster dev ## build and run every test, also those on a real control plane
-	ctest --test-dir build/dev --output-on-failure -j $(JOBS)
+test: test-build ## build and run every test, also those on a real control plane
+	ctest --test-dir build/test --output-on-failure -j $(JOBS)
 
-bench: deps testcluster build ## measure on a real control plane and print a table
-	@tools/step "build (benchmarks)" cmake --build --preset release -j $(JOBS) --target bench_programs
+asan: BESIDE =
+asan: test-build ## only the tests that need no control plane: the test build is the sanitizer build
+	ctest --test-dir build/test --output-on-failure -j $(JOBS) -LE cluster
+
+bench: deps-test testcluster build ## measure on a real control plane and print a table
+	@$(STEP) "build (benchmarks)" cmake --build --preset release -j $(JOBS) --target bench_programs
 	python3 test/bench/bench.py $(BENCH)
 
 explore: deps ## whole campaigns in virtual time with faults from SEEDS seeds (1000; or 5000..5999)
-	@tools/step "configure (release)" cmake --preset release
-	@tools/step "build (explorer)" cmake --build --preset release -j $(JOBS) --target explore
+	@$(STEP) "configure (release)" cmake --preset release
+	@$(STEP) "build (explorer)" cmake --build --preset release -j $(JOBS) --target explore
 	build/release/test/explore/explore --systematic --seeds $(SEEDS)
 	build/release/test/explore/explore --drains --systematic --seeds $(SEEDS)
 
-asan: deps ## all unit tests under the address and undefined-behaviour sanitizers
-	@tools/step "configure (asan)" cmake --preset asan
-	@tools/step "build (asan)" cmake --build --preset asan -j $(JOBS)
-	ctest --test-dir build/asan --output-on-failure -j $(JOBS) -LE cluster
-
-fuzz: deps ## each fuzz target for SECONDS_EACH seconds (60)
-	@tools/step "configure (fuzz)" cmake --preset fuzz
-	@tools/step "build (fuzz)" cmake --build --preset fuzz -j $(JOBS) --target fuzzers
+fuzz: deps-test ## each fuzz target for SECONDS_EACH seconds (60)
+	@$(STEP) "configure (fuzz)" cmake --preset fuzz
+	@$(STEP) "build (fuzz)" cmake --build --preset fuzz -j $(JOBS) --target fuzzers
 	test/fuzz/run build/fuzz $(SECONDS_EACH)
 
-format: deps ## format all C++ sources
+format: deps-lint ## format all C++ sources
 	git ls-files -co --exclude-standard '*.cc' '*.h' | xargs clang-format-19 -i
 
-tidy: deps ## clang-tidy over all sources
-	@tools/step "configure (dev)" cmake --preset dev
-	git ls-files 'src/*.cc' | grep -v _test.cc | xargs -P $(JOBS) -n 4 clang-tidy-19 -p build/dev --quiet
+tidy: deps-test deps-lint ## clang-tidy over all sources
+	@$(STEP) "configure (file by file)" cmake --preset singly
+	@$(STEP) "generated sources" cmake --build --preset singly --target version_info
+	git ls-files 'src/*.cc' | grep -v _test.cc | xargs -P $(JOBS) -n 4 clang-tidy-19 -p build/singly --quiet
 
-testcluster: deps ## build the real control plane the tests run on (once, about ten minutes)
+testcluster: deps-test ## build the real control plane the tests run on (once, about ten minutes)
 	@tools/testcluster/testcluster build
 
 clean: ## remove everything built here (not the cached control plane)

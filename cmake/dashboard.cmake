@@ -2,16 +2,18 @@
 # packages cannot be fetched, careen is built without a dashboard and says so.
 
 set(dashboard_work ${PROJECT_BINARY_DIR}/dashboard-src)
-set(dashboard_missing "")
+set(node_missing "")
+
+option(CAREEN_DASHBOARD "put the dashboard into the program" ON)
 
 find_program(CAREEN_NODE node)
 find_program(CAREEN_NPM npm)
 if(NOT CAREEN_NODE OR NOT CAREEN_NPM)
-  set(dashboard_missing "node and npm are not found")
+  set(node_missing "node and npm are not found")
 else()
   execute_process(COMMAND ${CAREEN_NODE} --version OUTPUT_VARIABLE node_version OUTPUT_STRIP_TRAILING_WHITESPACE)
   if(NOT node_version MATCHES "^v([0-9]+)" OR CMAKE_MATCH_1 LESS 18)
-    set(dashboard_missing "${CAREEN_NODE} is ${node_version}, and 18 or newer is needed")
+    set(node_missing "${CAREEN_NODE} is ${node_version}, and 18 or newer is needed")
   endif()
 endif()
 
@@ -40,7 +42,10 @@ function(careen_npm_packages source work missing)
   file(WRITE ${stamp} ${lock})
 endfunction()
 
-if(NOT dashboard_missing)
+set(dashboard_missing ${node_missing})
+if(NOT CAREEN_DASHBOARD)
+  set(dashboard_missing "this build does without")
+elseif(NOT dashboard_missing)
   careen_npm_packages(${PROJECT_SOURCE_DIR}/web ${dashboard_work} dashboard_missing)
 endif()
 

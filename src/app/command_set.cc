@@ -14,13 +14,13 @@ namespace careen::app {
 namespace {
 
 constexpr size_t kMostWidth = 120;
-constexpr std::string_view kPlugin = "kubectl ";
+constexpr std::string_view kKubectlPrefix = "kubectl ";
 
 // The examples as one types them who calls careen through kubectl.
 std::string as_plugin(std::string text) {
   constexpr std::string_view kExample = "\n  careen ";
   for (size_t at = 0; (at = text.find(kExample, at)) != std::string::npos; at += kExample.size()) {
-    text.insert(at + 3, kPlugin);
+    text.insert(at + 3, kKubectlPrefix);
   }
   return text;
 }
@@ -31,7 +31,7 @@ class HelpFormatter final : public CLI::Formatter {
   std::string make_help(const CLI::App* app, std::string path, CLI::AppFormatMode) const override {
     const size_t width = process_screen().size().width;
     const std::string text = help_text(describe(*app), path, std::min(width, kMostWidth));
-    return path.starts_with(kPlugin) ? as_plugin(text) : text;
+    return path.starts_with(kKubectlPrefix) ? as_plugin(text) : text;
   }
 };
 

@@ -24,7 +24,7 @@ std::string joined(const std::vector<std::string>& parts, std::string_view betwe
   return out;
 }
 
-ParameterDoc describe(const CLI::Option& option) {
+ParameterDoc describe_parameter(const CLI::Option& option) {
   ParameterDoc doc;
   for (const std::string& name : option.get_lnames()) doc.names.push_back("--" + name);
   for (const std::string& name : option.get_snames()) doc.names.push_back("-" + name);
@@ -88,7 +88,7 @@ CommandDoc describe(const CLI::App& app) {
   std::vector<ParameterDoc> last;
   for (const CLI::Option* option : app.get_options({})) {
     if (option->get_group().empty()) continue;
-    ParameterDoc parameter = describe(*option);
+    ParameterDoc parameter = describe_parameter(*option);
     if (option->get_positional()) {
       doc.arguments.push_back(std::move(parameter));
     } else if (option == app.get_help_ptr()) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "app/view_source.h"
 namespace careen::app {
 
 namespace {
@@ -117,6 +118,10 @@ class Completer {
       if (choice.starts_with(begun)) out_.candidates.push_back({prefix + choice});
     }
     if (!parameter.choices.empty()) return;
+    // Besides addresses, which only people know.
+    if (parameter.has_name("--server") && kAutoServer.starts_with(begun)) {
+      out_.candidates.push_back({prefix + std::string(kAutoServer), "a careen that runs on this machine"});
+    }
     out_.names = names_for(parameter);
     out_.prefix = prefix;
     out_.begun = begun;

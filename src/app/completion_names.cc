@@ -26,13 +26,13 @@ using kube::JsonView;
 namespace {
 
 constexpr io::Duration kLimit = io::seconds{2};
-constexpr int kMost = 5000;
+constexpr int kMostNames = 5000;
 constexpr const char* kMetadataOnly = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io";
 
 Task<void> list(kube::Transport& transport, std::string path, std::optional<Json>& out, bool& done) {
   kube::Request request;
   // From the server's cache: quick, and good enough for a name.
-  request.path = fmt::format("{}?limit={}&resourceVersion=0", path, kMost);
+  request.path = fmt::format("{}?limit={}&resourceVersion=0", path, kMostNames);
   request.accept = kMetadataOnly;
   request.timeout = kLimit;
   const auto answer = co_await transport.send(std::move(request));

@@ -48,6 +48,9 @@ TEST_F(CompletionTest, ValuesOfFlags) {
   EXPECT_EQ(values({"explain", "--output", "y"}), Strings{"yaml"});
   EXPECT_EQ(values({"explain", "--output=y"}), Strings{"--output=yaml"});
   EXPECT_EQ(values({"completion", "z"}), Strings{"zsh"});
+  EXPECT_EQ(values({"top", "--server", ""}), Strings{"auto"});
+  EXPECT_EQ(values({"top", "--server=a"}), Strings{"--server=auto"});
+  EXPECT_TRUE(values({"top", "--server", "http"}).empty());
   const Completion file = of({"explain", "--config=conf"});
   EXPECT_EQ(file.names, Names::files);
   EXPECT_EQ(file.prefix, "--config=");

@@ -12,6 +12,7 @@
 #include <optional>
 #include <string>
 
+#include "app/local_careens.h"
 #include "io/http_server.h"
 #include "io/real_loop.h"
 #include "replica/replica.h"
@@ -40,6 +41,8 @@ struct DashboardOptions {
   std::optional<web::ServingTls> tls = {};
   std::function<void()> on_scrape = {};
   std::function<double()> speed = [] { return 1.0; };
+  // Under which `--server auto` finds it on this machine, such as careen run; empty: not at all.
+  std::string known_as = {};
   // The Plan document for so many hours; empty: there is none.
   std::function<io::Task<std::string>(int hours)> plan = {};
 };
@@ -57,10 +60,14 @@ class DashboardServer {
   io::Result<void> open();
   // 0 when it is not open.
   int port() const { return server_ ? server_->port() : 0; }
+  // Where it is reached from this machine; nothing when it is not open, not on a loopback address, or has TLS.
+  std::optional<std::string> local_url() const;
   const view::Chronicle& chronicle() const { return chronicle_; }
   bool has_dashboard() const;
 
  private:
+  void leave_record();
+
   DashboardParts p_;
   DashboardOptions options_;
   view::Chronicle chronicle_;
@@ -69,7 +76,8 @@ class DashboardServer {
   web::InfoApi info_;
   std::unique_ptr<web::TokenAuth> auth_;
   web::ViewApi view_;
-  std::unique_ptr<io::HttpServer> server_;  // last: its handlers use all of the above
+  std::unique_ptr<io::HttpServer> server_;  // after all that its handlers use
+  std::unique_ptr<LocalRecord> record_;     // gone before the server is
 };
 
 }  // namespace careen::app

@@ -97,6 +97,7 @@ class Demo {
   std::string kubeconfig_path() const;
   std::string config_path() const { return folder_.path() + "/maintenance.yaml"; }
   bool write_files() const;
+  std::string dashboard_url() const;
   DemoPlace place() const;
   void show_log() {
     log_.show(dashboard_->chronicle().timeline());
@@ -129,6 +130,7 @@ io::Result<void> Demo::open_dashboard(const std::string& address) {
       DashboardParts{.loop = real_, .replica = world_.careen().replica(), .http = *http_},
       DashboardOptions{.address = address,
                        .speed = [this] { return options_.speed; },
+                       .known_as = "careen demo",
                        .plan = [this](int hours) { return upcoming_.document(hours); }});
   return dashboard_->open();
 }
@@ -160,10 +162,15 @@ bool Demo::write_files() const {
   return written && config.good();
 }
 
+std::string Demo::dashboard_url() const {
+  if (const auto local = dashboard_->local_url()) return *local;
+  return fmt::format("http://{}:{}", options_.listen.substr(0, options_.listen.rfind(':')), dashboard_->port());
+}
+
 DemoPlace Demo::place() const {
   return {.nodes = options_.nodes,
           .speed = options_.speed,
-          .dashboard = fmt::format("http://127.0.0.1:{}", dashboard_->port()),
+          .dashboard = dashboard_url(),
           .kubeconfig = kubeconfig_path(),
           .config = config_path(),
           .folder = own_folder(),

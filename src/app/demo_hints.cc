@@ -2,8 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "app/demo_config.h"
 #include "app/screen.h"
+#include "io/ascii.h"
 
 namespace careen::app {
 
@@ -13,9 +16,21 @@ namespace {
 constexpr const char* kUnapproved = "node-9";
 constexpr const char* kHealthy = "node-8";
 
+// A path as one word of a shell.
+std::string shell_word(const std::string& text) {
+  const bool plain = std::all_of(text.begin(), text.end(), [](char c) {
+    return io::is_digit(c) || (io::lower(c) >= 'a' && io::lower(c) <= 'z') ||
+           std::string_view("/._-").find(c) != std::string_view::npos;
+  });
+  if (plain) return text;
+  std::string out = "'";
+  for (const char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return out + "'";
+}
+
 std::string environment(const DemoPlace& place) {
-  std::string out = fmt::format("export KUBECONFIG={}", place.kubeconfig);
-  if (!place.folder.empty()) out += fmt::format(" PATH={}:$PATH", place.folder);
+  std::string out = fmt::format("export KUBECONFIG={} CAREEN_SERVER={}", shell_word(place.kubeconfig), place.dashboard);
+  if (!place.folder.empty()) out += fmt::format(" PATH={}:$PATH", shell_word(place.folder));
   return out;
 }
 
@@ -36,8 +51,9 @@ std::vector<Hint> demo_hints(const DemoPlace& place) {
       {"The nodes, and who takes which out:",
        {fmt::format("kubectl get nodes -L topology.kubernetes.io/zone,cloud.sap/maintenance-state,{}", kOsVersionLabel),
         "careen status"}},
+      {"The same live, on the whole terminal; q ends it:", {"careen top"}},
       {fmt::format("Why does {} not move? Its pool waits for a person. Be that person:", kUnapproved),
-       {fmt::format("careen explain node/{} --server {}", kUnapproved, place.dashboard),
+       {fmt::format("careen explain {}", kUnapproved),
         fmt::format("kubectl annotate --overwrite node {} {}=yes", kUnapproved, kApprovedAnnotation)}},
       {"Break a node. It is drained, repaired some minutes later, and comes back:",
        {fmt::format("kubectl label --overwrite node {} {}=broken", kHealthy, kHardwareLabel)}},
@@ -45,7 +61,7 @@ std::vector<Hint> demo_hints(const DemoPlace& place) {
        {patch_budget(0), fmt::format("careen maintain {} --reason \"swap a disk\"", place.blocked), "careen status",
         patch_budget(1), fmt::format("careen release {}", place.blocked)}},
       {"When will all nodes be done, and what limits the pace?",
-       {fmt::format("careen plan --config {} --for 24h", place.config)}},
+       {fmt::format("careen plan --config {} --for 24h", shell_word(place.config))}},
       {"The emergency stop:", {"careen pause --reason \"just looking\"", "careen resume"}},
   };
 }

@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
+#include "kube/name_order.h"
 #include "profiles/state.h"
 
 namespace careen::app {
@@ -11,7 +14,7 @@ using view::Entry;
 namespace {
 
 // How much is looked at in one go; what came before that was too much to read anyhow.
-constexpr size_t kMost = 200;
+constexpr size_t kMostEntries = 200;
 // So many nodes are named when many move at once.
 constexpr size_t kNamed = 4;
 
@@ -46,7 +49,7 @@ void DemoLog::tell(io::Wall time, const std::string& node, const std::string& te
 
 void DemoLog::show(const view::Timeline& timeline) {
   std::vector<const Entry*> required;
-  for (const Entry* entry : timeline.since(shown_, kMost)) {
+  for (const Entry* entry : timeline.since(shown_, kMostEntries)) {
     if (becomes(*entry, profiles::State::maintenance_required)) {
       required.push_back(entry);
       continue;
@@ -72,9 +75,12 @@ void DemoLog::show_required(const std::vector<const Entry*>& entries) {
     for (const Entry* entry : entries) show(*entry);
     return;
   }
-  std::string names;
-  for (size_t index = 0; index < kNamed; ++index) names += entries[index]->node + ", ";
-  line(entries.front()->time, Colour::plain, fmt::format("{} nodes need maintenance: {}…", entries.size(), names));
+  std::vector<std::string_view> names;
+  for (const Entry* entry : entries) names.push_back(entry->node);
+  std::sort(names.begin(), names.end(), kube::NameOrder());
+  names.resize(kNamed);
+  line(entries.front()->time, Colour::plain,
+       fmt::format("{} nodes need maintenance: {}, …", entries.size(), fmt::join(names, ", ")));
 }
 
 }  // namespace careen::app

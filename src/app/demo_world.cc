@@ -10,7 +10,6 @@ namespace careen::app {
 
 namespace {
 
-constexpr const char* kZones[] = {"zone-a", "zone-b", "zone-c"};
 constexpr int kStorageEvery = 5;
 // One in so many has the update already when the demonstration begins.
 constexpr int kUpdatedEvery = 4;
@@ -40,12 +39,10 @@ void DemoWorld::add_nodes(int count) {
   machine.ready_after = {};
   for (int index = 0; index < count; ++index) {
     const bool updated = index % kUpdatedEvery == 0;
-    sim::Kubelets::Labels labels{
-        {"topology.kubernetes.io/region", "region-1"},
-        {"topology.kubernetes.io/zone", kZones[index % 3]},
-        {std::string(profiles::kProfileLabel), fmt::format("{}--{}", kOsUpdate, kHardwareRepair)},
-        {std::string(kPoolLabel), index % kStorageEvery == kStorageEvery - 1 ? "storage" : "worker"},
-        {std::string(kOsVersionLabel), updated ? actors_->newest_os() : "2.0.9"}};
+    sim::Kubelets::Labels labels = sim::Kubelets::usual_place(index);
+    labels.emplace_back(profiles::kProfileLabel, fmt::format("{}--{}", kOsUpdate, kHardwareRepair));
+    labels.emplace_back(kPoolLabel, index % kStorageEvery == kStorageEvery - 1 ? "storage" : "worker");
+    labels.emplace_back(kOsVersionLabel, updated ? actors_->newest_os() : "2.0.9");
     if (!updated) labels.emplace_back(kOutdatedLabel, "needed");
     cluster_->kubelets.add(fmt::format("node-{}", index), labels, {}, machine);
   }

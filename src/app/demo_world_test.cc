@@ -5,6 +5,7 @@
 #include <map>
 
 #include "app/demo_config.h"
+#include "io/problems.h"
 
 namespace careen::app {
 namespace {

@@ -85,7 +85,7 @@ std::string flags_of(const CommandDoc& command) {
   return out;
 }
 
-std::string section(const CommandDoc& command, const std::string& path) {
+std::string man_section(const CommandDoc& command, const std::string& path) {
   std::string out =
       fmt::format(".SS {}\n{}.\n.PP\n\\fB{}\\fR\n", roff(path), roff(command.summary), roff(usage_line(command, path)));
   for (const ParameterDoc& argument : command.arguments) {
@@ -114,7 +114,7 @@ std::string man_page(const CommandDoc& tree, const std::string& version) {
   for (const std::string& group : tree.command_groups()) {
     out += fmt::format(".SH {}\n", upper(roff(group)));
     for (const CommandDoc& command : tree.commands) {
-      if (command.group == group) out += section(command, tree.name + " " + command.name);
+      if (command.group == group) out += man_section(command, tree.name + " " + command.name);
     }
   }
   out +=
@@ -122,6 +122,8 @@ std::string man_page(const CommandDoc& tree, const std::string& version) {
       ".TP\n130\ninterrupted by Ctrl\\-C\n"
       ".SH ENVIRONMENT\n"
       ".TP\n\\fBKUBECONFIG\\fR\nkubeconfig files, separated by colons, where \\-\\-kubeconfig names none\n"
+      ".TP\n\\fBCAREEN_SERVER\\fR\nthe careen to ask where \\-\\-server names none: its dashboard's address, such as "
+      "http://127.0.0.1:8080, or auto for a careen that runs on this machine\n"
       ".TP\n\\fBCAREEN_TOKEN\\fR\nbearer token for \\-\\-server\n"
       ".TP\n\\fBNO_COLOR\\fR\nset to anything: no colours\n"
       ".TP\n\\fBCOLUMNS\\fR\nthe width of what is printed where there is no terminal\n"

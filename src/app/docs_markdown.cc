@@ -47,7 +47,7 @@ std::string details(const std::string& text) {
   return out + (code ? "```\n" : "");
 }
 
-std::string section(const CommandDoc& command, const std::string& path) {
+std::string command_section(const CommandDoc& command, const std::string& path) {
   std::string out =
       fmt::format("\n## {0}\n\n{1}.\n\n```\n{2}\n```\n", path, cell(command.summary), usage_line(command, path));
   if (!command.arguments.empty()) {
@@ -116,7 +116,7 @@ std::string commands_markdown(const CommandDoc& tree) {
     }
   }
   for (const CommandDoc& command : tree.commands) {
-    if (!command.hidden()) out += section(command, tree.name + " " + command.name);
+    if (!command.hidden()) out += command_section(command, tree.name + " " + command.name);
   }
   return out;
 }

@@ -12,6 +12,7 @@
 #include "app/node_write.h"
 #include "app/pause.h"
 #include "app/progress_view.h"
+#include "app/redraw.h"
 #include "app/terminal_table.h"
 #include "drain/engine.h"
 #include "drain/holds.h"
@@ -24,9 +25,6 @@ using io::Task;
 namespace {
 
 constexpr int kCordonsAtOnce = 16;
-// More often nobody can read it.
-constexpr io::Duration kBetweenFrames = io::milliseconds{100};
-constexpr io::Duration kTick = io::seconds{1};
 constexpr io::Duration kFinishRequests = io::seconds{5};
 
 // Of the engine's warnings, which kubectl's library begins so.
@@ -126,7 +124,7 @@ Task<int> Drain::main() {
   for (Work& work : work_) cordons.push_back(cordon(work));
   scope_.spawn(run_all(session_.loop, std::move(cordons), kCordonsAtOnce));
 
-  co_await io::race(session_.loop, follow(), opened(session_.interrupted));
+  co_await io::race(session_.loop, follow(), io::wait_for(session_.interrupted));
   if (session_.interrupted.is_open() && !all_finished()) co_return co_await break_off();
   screen_.redraw({});
   const bool drained =
@@ -198,7 +196,7 @@ Task<void> Drain::follow() {
     show();
     if (all_finished()) co_return;
     if (screen_.live()) {
-      co_await heard_within(session_.loop, kTick, changed_);
+      co_await heard_within(session_.loop, kRedrawEvery, changed_);
       co_await io::sleep_for(session_.loop, kBetweenFrames);
     } else {
       co_await changed_.wait();

@@ -24,7 +24,7 @@ struct PlannedPod {
   std::string obstacle;  // what would hold it up at the moment
 };
 
-struct Plan {
+struct NodePlan {
   bool cordoned_before = false;
   std::vector<PlannedPod> pods;
   std::vector<std::string> errors;
@@ -59,12 +59,12 @@ class Rehearsal {
       screen_.warning(watches_.takes(key, message, told) ? std::string_view(told) : message);
     };
     watches_.start();
-    co_await io::race(session_.loop, all_known(), opened(no_pods_));
+    co_await io::race(session_.loop, all_known(), io::wait_for(no_pods_));
     session_.on_problem = nullptr;
     if (no_pods_.is_open()) co_return kFailed;
     bool possible = true;
     for (const kube::Node& node : nodes_) {
-      Plan plan = plan_for(node);
+      NodePlan plan = plan_for(node);
       if (options_.dry_run == DryRun::server) co_await ask_server(node, plan);
       possible = possible && plan.errors.empty();
       if (options_.json) {
@@ -89,8 +89,8 @@ class Rehearsal {
   }
   std::string_view mark() const { return options_.dry_run == DryRun::server ? "(server dry run)" : "(dry run)"; }
 
-  Plan plan_for(const kube::Node& node) {
-    Plan plan;
+  NodePlan plan_for(const kube::Node& node) {
+    NodePlan plan;
     plan.cordoned_before = node.unschedulable;
     drain::Remarks refusals, warnings;
     watches_.pods().for_each_on(node.name, [&](const kube::Pod& pod) {
@@ -110,7 +110,7 @@ class Rehearsal {
     return plan;
   }
 
-  Task<void> ask_server(const kube::Node& node, Plan& plan) {
+  Task<void> ask_server(const kube::Node& node, NodePlan& plan) {
     const auto cordon = [this](const kube::Node& now) {
       drain::Hold hold{.id = session_.random.uuid(), .since = session_.now(), .items = {}};
       hold.items.cordon = true;
@@ -140,7 +140,7 @@ class Rehearsal {
     co_return co_await session_.client.evict(pod.ns, pod.name, what, call);
   }
 
-  void show(const kube::Node& node, const Plan& plan) {
+  void show(const kube::Node& node, const NodePlan& plan) {
     screen_.line(
         fmt::format("node/{} {} {}", node.name, plan.cordoned_before ? "already cordoned" : "cordoned", mark()));
     if (!plan.warnings.empty()) {
@@ -163,7 +163,7 @@ class Rehearsal {
     screen_.line(fmt::format("node/{} {} {}", node.name, end, mark()));
   }
 
-  kube::Json document_of(const kube::Node& node, const Plan& plan) const {
+  kube::Json document_of(const kube::Node& node, const NodePlan& plan) const {
     kube::Json pods = kube::Json::array(), errors = kube::Json::array();
     for (const PlannedPod& pod : plan.pods) {
       kube::Json one = kube::Json::object({{"namespace", pod.ns}, {"name", pod.name}});

@@ -11,6 +11,7 @@
 #include "drain/filter.h"
 #include "kube/disruption_budget.h"
 #include "kube/pod_store.h"
+#include "kube/sink.h"
 #include "kube/workload.h"
 
 namespace careen::app {

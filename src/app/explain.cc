@@ -96,6 +96,7 @@ void add_explain_command(Commands& commands) {
       "  careen explain node-17\n"
       "  careen explain node/node-17 nodemaintenance/firmware -o yaml\n"
       "  careen explain node-17 --server http://127.0.0.1:8080\n"
+      "  CAREEN_SERVER=auto careen explain node-17\n"
       "  careen explain node-17 --config maintenance.yaml");
   command.add_option("NODE", options->names, "node/NAME, nodemaintenance/NAME, or the name of a node")->required();
   command

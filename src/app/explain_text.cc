@@ -17,7 +17,7 @@ namespace {
 
 constexpr size_t kTimelineShown = 8;
 constexpr size_t kPodsShown = 12;
-constexpr size_t kBar = 20;
+constexpr size_t kDrainBarWidth = 20;
 constexpr size_t kNarrowest = 40;
 
 // Labels that every node has, or that are told otherwise.
@@ -136,7 +136,7 @@ class Page {
                          when_text(drain["begun"], now_)),
              Colour::plain, 6);
     const double share = static_cast<double>(count_of(drain["percent"])) / 100;
-    lines_.push_back(fmt::format("  {} {} %, {} of {} left", bar_text(screen_, kBar, share, Colour::green),
+    lines_.push_back(fmt::format("  {} {} %, {} of {} left", bar_text(screen_, kDrainBarWidth, share, Colour::green),
                                  count_of(drain["percent"]), left, count_text(static_cast<size_t>(total), "pod")));
     add_pods(drain["pods"], left);
     drain["errors"].for_each_element([this](JsonView error) {

@@ -5,24 +5,10 @@
 #include <algorithm>
 
 #include "app/terminal_table.h"
+#include "app/test_screen.h"
 
 namespace careen::app {
 namespace {
-
-Screen screen(size_t width, bool unicode = true, bool colours = false) {
-  ScreenOptions options;
-  options.out = options.err = [](std::string_view) {};
-  options.size = [width] { return ScreenSize{width, 24}; };
-  options.unicode = unicode;
-  options.colours = colours;
-  return Screen(std::move(options));
-}
-
-kube::Json parsed(std::string_view text) {
-  auto document = kube::Json::parse(text);
-  EXPECT_TRUE(document) << (document ? "" : document.error().message);
-  return document ? std::move(*document) : kube::Json();
-}
 
 std::string page(std::string_view story, const Screen& on) {
   std::string out;
@@ -113,14 +99,14 @@ TEST(ExplainText, NoLineIsWiderThanTheScreen) {
 }
 
 TEST(ExplainText, InAscii) {
-  const std::string text = page(kWaiting, screen(80, false));
+  const std::string text = page(kWaiting, screen(80, 24, false));
   EXPECT_EQ(std::count_if(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) > 127; }), 0);
   EXPECT_NE(text.find("    `- + any of\n       |- x night: it is day\n"), std::string::npos) << text;
   EXPECT_NE(text.find("  x -> in-maintenance if few"), std::string::npos) << text;
 }
 
 TEST(ExplainText, OnlyTheLeafThatDecidesIsHighlighted) {
-  const std::string text = page(kWaiting, screen(200, true, true));
+  const std::string text = page(kWaiting, screen(200, 24, true, true));
   EXPECT_NE(text.find("\x1b[1;31mfew: 3 of 3"), std::string::npos) << text;
   // It fails too, but what it is part of holds.
   EXPECT_EQ(text.find("\x1b[1;31mnight"), std::string::npos) << text;
@@ -132,7 +118,7 @@ TEST(ExplainText, BelowANegationWhatHoldsIsToBlame) {
       page(R"({"time": "2026-03-02T10:00:00Z", "node": "n", "profiles": [{"name": "p", "state": "operational",
     "transitions": [{"target": "maintenance-required", "passed": false, "expression": "!busy", "triggers": "",
     "why": {"verdict": "no", "text": "not", "children": [{"verdict": "yes", "text": "busy: label busy"}]}}]}]})",
-           screen(80, true, true));
+           screen(80, 24, true, true));
   EXPECT_NE(text.find("\x1b[1;31mbusy: label busy"), std::string::npos) << text;
 }
 

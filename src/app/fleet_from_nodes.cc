@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "app/pause_json.h"
 #include "profiles/data.h"
 #include "profiles/names.h"
 #include "profiles/occupancy.h"
@@ -38,13 +39,6 @@ Json row_of(const kube::Node& node) {
   return Json::object({{"name", node.name}, {"ready", view::is_ready(node)}, {"cordoned", node.unschedulable}});
 }
 
-Json to_json(const budget::Pause& pause) {
-  Json out = Json::object({{"by", pause.by}, {"since", io::format_rfc3339(pause.since)}});
-  if (!pause.profile.empty()) out.set({"profile"}, pause.profile);
-  if (!pause.reason.empty()) out.set({"reason"}, pause.reason);
-  return out;
-}
-
 }  // namespace
 
 Json fleet_from_nodes(const std::vector<kube::Node>& nodes, const std::vector<budget::Pause>& pauses) {
@@ -60,7 +54,7 @@ Json fleet_from_nodes(const std::vector<kube::Node>& nodes, const std::vector<bu
     for (const auto& [state, number] : by_state) states.set({state}, number);
     profiles.push_back(Json::object({{"name", name}, {"states", std::move(states)}}));
   }
-  for (const budget::Pause& pause : pauses) paused.push_back(to_json(pause));
+  for (const budget::Pause& pause : pauses) paused.push_back(pause_json(pause));
   return Json::object({{"nodes", std::move(rows)}, {"profiles", std::move(profiles)}, {"pauses", std::move(paused)}});
 }
 

@@ -15,7 +15,7 @@ namespace {
 
 constexpr size_t kHoldersShown = 5;
 
-void add_table(std::vector<std::string>& lines, const Row& header, const std::vector<Row>& rows, size_t width) {
+void add_section(std::vector<std::string>& lines, const Row& header, const std::vector<Row>& rows, size_t width) {
   if (rows.empty()) return;
   lines.emplace_back();
   for (const std::string& line : table_lines(header, rows)) lines.push_back(fit(line, width));
@@ -82,9 +82,9 @@ std::vector<std::string> overview_lines(const FleetModel& fleet, const Screen& s
   std::vector<std::string> lines = {fit(leader_line(fleet), width)};
   const auto alarms = alarm_lines(fleet["pauses"], fleet["problems"], screen, width, now);
   lines.insert(lines.end(), alarms.begin(), alarms.end());
-  add_table(lines, {"PROFILE", "OPERATIONAL", "REQUIRED", "IN MAINTENANCE"}, profile_rows(fleet), width);
-  add_table(lines, {"BUDGET", "USED", "WAITING", "FREE", "HELD BY", "SCOPE"}, budget_rows(fleet, now), width);
-  add_table(lines, {"DRAIN", "BY", "STATE", "DONE", "LEFT", "AGE", "BLOCKED BY"}, drain_rows(fleet, now), width);
+  add_section(lines, {"PROFILE", "OPERATIONAL", "REQUIRED", "IN MAINTENANCE"}, profile_rows(fleet), width);
+  add_section(lines, {"BUDGET", "USED", "WAITING", "FREE", "HELD BY", "SCOPE"}, budget_rows(fleet, now), width);
+  add_section(lines, {"DRAIN", "BY", "STATE", "DONE", "LEFT", "AGE", "BLOCKED BY"}, drain_rows(fleet, now), width);
   return lines;
 }
 

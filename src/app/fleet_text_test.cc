@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "app/terminal_table.h"
+#include "app/test_screen.h"
 
 namespace careen::app {
 namespace {
@@ -34,21 +35,7 @@ constexpr std::string_view kFleet = R"({
                {"time": "2026-03-02T09:59:00Z", "kind": "error", "text": "something failed"}]
 })";
 
-const io::Wall kNow = *io::parse_rfc3339("2026-03-02T10:00:00Z");
-
-Screen screen(size_t width, size_t height = 24) {
-  ScreenOptions options;
-  options.out = options.err = [](std::string_view) {};
-  options.size = [=] { return ScreenSize{width, height}; };
-  options.unicode = true;
-  return Screen(std::move(options));
-}
-
-kube::Json parsed(std::string_view text) {
-  auto document = kube::Json::parse(text);
-  EXPECT_TRUE(document) << (document ? "" : document.error().message);
-  return document ? std::move(*document) : kube::Json();
-}
+const io::Wall kFleetTime = *io::parse_rfc3339("2026-03-02T10:00:00Z");
 
 FleetModel fleet() {
   FleetModel model;
@@ -63,7 +50,7 @@ std::string joined(const std::vector<std::string>& lines) {
 }
 
 TEST(FleetText, OverviewAt120Columns) {
-  EXPECT_EQ(joined(overview_lines(fleet(), screen(120), kNow)),
+  EXPECT_EQ(joined(overview_lines(fleet(), screen(120), kFleetTime)),
             R"(3 nodes, 1 cordoned, 1 not ready; careen 0.1.0, led by careen-0_x
 ! profile repair is paused by ana@host since 2026-03-02T09:00:00Z (60m ago)
 ! watch pods: the list of pods is refused, since 2026-03-02T09:58:00Z (2m ago)
@@ -82,9 +69,11 @@ node-2   profile/os-update   draining   50%    2/4    5m    shop/db-0: waiting f
 
 TEST(FleetText, NothingIsWiderThanTheScreenNorHigher) {
   for (const size_t width : {40u, 80u, 120u}) {
-    for (const std::string& line : overview_lines(fleet(), screen(width), kNow)) EXPECT_LE(text_width(line), width);
+    for (const std::string& line : overview_lines(fleet(), screen(width), kFleetTime)) {
+      EXPECT_LE(text_width(line), width);
+    }
     for (const size_t height : {1u, 8u, 24u}) {
-      const auto lines = top_lines(fleet(), screen(width, height), kNow, "");
+      const auto lines = top_lines(fleet(), screen(width, height), kFleetTime, "");
       EXPECT_LE(lines.size(), height);
       for (const std::string& line : lines) EXPECT_LE(text_width(line), width) << line;
     }
@@ -92,7 +81,7 @@ TEST(FleetText, NothingIsWiderThanTheScreenNorHigher) {
 }
 
 TEST(FleetText, TopAt80Columns) {
-  EXPECT_EQ(joined(top_lines(fleet(), screen(80, 30), kNow, "")),
+  EXPECT_EQ(joined(top_lines(fleet(), screen(80, 30), kFleetTime, "")),
             R"(careen 0.1.0  3 nodes  2026-03-02T10:00:00Z  led by careen-0_x  q quits
 ! profile repair is paused by ana@host since 2026-03-02T09:00:00Z (60m ago)
 ! watch pods: the list of pods is refused, since 2026-03-02T09:58:00Z (2m ago)
@@ -117,7 +106,7 @@ LATEST
 }
 
 TEST(FleetText, TroubleIsShownFirst) {
-  const auto lines = top_lines(fleet(), screen(80), kNow, "the connection broke; trying again");
+  const auto lines = top_lines(fleet(), screen(80), kFleetTime, "the connection broke; trying again");
   ASSERT_GE(lines.size(), 2u);
   EXPECT_EQ(lines[1], "the connection broke; trying again");
 }

@@ -6,6 +6,7 @@
 #include "app/fleet_text.h"
 #include "app/terminal_table.h"
 #include "app/view_words.h"
+#include "kube/name_order.h"
 
 namespace careen::app {
 
@@ -13,7 +14,7 @@ using kube::JsonView;
 
 namespace {
 
-constexpr size_t kBar = 16;
+constexpr size_t kOverviewBarWidth = 16;
 constexpr size_t kMostName = 28;
 
 // What a part of the screen shows; how many of its lines fit is decided when all are known.
@@ -101,7 +102,7 @@ class Top {
       const double done = static_cast<double>(counts.operational) / static_cast<double>(all);
       out.push_back(line()
                         .column(shown(profile["name"]), std::min(widest, kMostName))
-                        .bar(kBar, done, Colour::green)
+                        .bar(kOverviewBarWidth, done, Colour::green)
                         .column(fmt::format("{} operational", counts.operational), 16)
                         .column(fmt::format("{} required", counts.required), 13,
                                 counts.required > 0 ? Colour::yellow : Colour::dim)
@@ -124,7 +125,7 @@ class Top {
       const double share = max <= 0 ? 1 : static_cast<double>(used) / static_cast<double>(max);
       out.push_back(line()
                         .column(budget_name(budget), std::min(widest, kMostName))
-                        .bar(kBar, share, full ? Colour::yellow : Colour::green)
+                        .bar(kOverviewBarWidth, share, full ? Colour::yellow : Colour::green)
                         .column(fmt::format("{}/{}", used, max), 7)
                         .add(shown(budget["scope"]), Colour::dim)
                         .add(waiting > 0 ? fmt::format("  {} waiting", waiting) : "", Colour::yellow)
@@ -145,7 +146,7 @@ class Top {
       const std::string blocked = blocked_text(drain);
       out.push_back(line()
                         .column(shown(drain["node"]), std::min(widest, kMostName))
-                        .bar(kBar, static_cast<double>(count_of(drain["percent"])) / 100, Colour::green)
+                        .bar(kOverviewBarWidth, static_cast<double>(count_of(drain["percent"])) / 100, Colour::green)
                         .column(fmt::format("{}/{} gone", total - left, total), 12)
                         .column(begun ? age_text(now_ - *begun) : "", 6)
                         .add(shown(drain["owner"]), Colour::dim)
@@ -168,8 +169,11 @@ class Top {
         if (at && *at > now_) all.push_back({*at, name, shown(profile["name"]), shown(profile["waits"])});
       });
     }
-    std::sort(all.begin(), all.end(),
-              [](const Next& a, const Next& b) { return std::tie(a.at, a.node) < std::tie(b.at, b.node); });
+    std::sort(all.begin(), all.end(), [](const Next& a, const Next& b) {
+      if (a.at != b.at) return a.at < b.at;
+      if (a.node != b.node) return kube::compare_names(a.node, b.node) < 0;
+      return a.profile < b.profile;
+    });
     std::vector<std::string> out;
     for (const Next& next : all) {
       out.push_back(line()

@@ -53,17 +53,6 @@ std::string user_at_host() {
   return fmt::format("{}@{}", user_name(), host);
 }
 
-Task<void> keep(Task<int> task, std::optional<int>& out) { out = co_await std::move(task); }
-
-Task<bool> completed(Task<void> task) {
-  co_await std::move(task);
-  co_return true;
-}
-Task<bool> heard(io::Signal& signal) {
-  co_await signal.wait();
-  co_return true;
-}
-
 Task<void> with_permit(io::Semaphore* places, Task<void> task) {
   const auto permit = co_await places->acquire();
   co_await std::move(task);
@@ -113,17 +102,15 @@ Task<void> run_all(io::Loop& loop, std::vector<Task<void>> tasks, int at_once) {
 
 Task<bool> ends_within(io::Loop& loop, io::Duration limit, Task<void> task) {
   if (limit > io::Duration{0}) {
-    const auto ended = co_await io::with_timeout(loop, limit, completed(std::move(task)));
+    const auto ended = co_await io::with_timeout(loop, limit, io::completed(std::move(task)));
     co_return ended.has_value();
   }
   co_await std::move(task);
   co_return true;
 }
 
-Task<void> opened(io::Gate& gate) { co_await gate.wait(); }
-
 Task<bool> heard_within(io::Loop& loop, io::Duration limit, io::Signal& signal) {
-  const auto came = co_await io::with_timeout(loop, limit, heard(signal));
+  const auto came = co_await io::with_timeout(loop, limit, io::completed(io::wait_for(signal)));
   co_return came.has_value();
 }
 
@@ -159,7 +146,7 @@ int run_on_cluster(const ClusterOptions& options, const Command& command) {
   });
   std::optional<int> code;
   io::Scope scope(loop);
-  scope.spawn(keep(command(session), code));
+  scope.spawn(io::keep(command(session), code));
   loop.run_until([&] { return code.has_value(); });
   return *code;
 }

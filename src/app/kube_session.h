@@ -76,8 +76,6 @@ io::Task<void> run_all(io::Loop& loop, std::vector<io::Task<void>> tasks, int at
 
 // False when `limit` passed first; the task is cancelled then. No limit when it is 0.
 io::Task<bool> ends_within(io::Loop& loop, io::Duration limit, io::Task<void> task);
-// Opened by somebody else.
-io::Task<void> opened(io::Gate& gate);
 // False when `limit` passed first.
 io::Task<bool> heard_within(io::Loop& loop, io::Duration limit, io::Signal& signal);
 

@@ -6,7 +6,9 @@
 #include "app/kube_session.h"
 #include "app/maintenances.h"
 #include "app/node_choice.h"
+#include "app/redraw.h"
 #include "kube/json.h"
+#include "kube/name_order.h"
 #include "nodemaintenance/names.h"
 
 namespace careen::app {
@@ -17,7 +19,6 @@ using nodemaintenance::Phase;
 
 namespace {
 
-constexpr io::Duration kTick = io::seconds{1};
 // Whoever is responsible has taken it up long before.
 constexpr io::Duration kNobodyThere = io::seconds{15};
 
@@ -62,14 +63,16 @@ class Follower {
     std::string blocked = {};
   };
 
-  Task<void> followed_or_interrupted() { co_await io::race(session_.loop, follow(), opened(session_.interrupted)); }
+  Task<void> followed_or_interrupted() {
+    co_await io::race(session_.loop, follow(), io::wait_for(session_.interrupted));
+  }
 
   Task<void> follow() {
     co_await watch_.known().wait();
     while (true) {
       show();
       if (open_.empty()) co_return;
-      co_await ends_within(session_.loop, kTick, watch_.changed());
+      co_await ends_within(session_.loop, kRedrawEvery, watch_.changed());
     }
   }
 
@@ -126,7 +129,7 @@ class Follower {
   KubeSession& session_;
   MaintenanceWatch watch_;
   io::Steady begun_;
-  std::map<std::string, Told> open_;
+  std::map<std::string, Told, kube::NameOrder> open_;
   bool failed_ = false;
   bool warned_ = false;
 };

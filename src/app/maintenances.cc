@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "kube/decode.h"
+#include "kube/sink.h"
 #include "nodemaintenance/names.h"
 
 namespace careen::app {

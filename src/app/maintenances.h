@@ -8,6 +8,7 @@
 #include "app/progress_view.h"
 #include "kube/cache.h"
 #include "kube/objects.h"
+#include "kube/sink.h"
 #include "nodemaintenance/maintenance.h"
 
 namespace careen::app {

@@ -15,16 +15,11 @@ namespace careen::app {
 
 namespace {
 
-constexpr const char* kZones[] = {"zone-a", "zone-b", "zone-c"};
-
 void add_nodes(sim::Cluster& cluster, int count) {
   auto machine = sim::Kubelets::usual_machine();
   machine.ready_after = {};
   for (int index = 0; index < count; ++index) {
-    cluster.kubelets.add(
-        fmt::format("node-{}", index),
-        {{"topology.kubernetes.io/region", "region-1"}, {"topology.kubernetes.io/zone", kZones[index % 3]}}, {},
-        machine);
+    cluster.kubelets.add(fmt::format("node-{}", index), sim::Kubelets::usual_place(index), {}, machine);
   }
 }
 

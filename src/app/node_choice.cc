@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 
+#include "kube/name_order.h"
 #include "profiles/suggest.h"
 
 namespace careen::app {
@@ -16,7 +17,7 @@ namespace {
 
 // From here on a list of all nodes is cheaper than asking for each.
 constexpr size_t kManyNames = 16;
-constexpr int kAtOnce = 16;
+constexpr int kReadsAtOnce = 16;
 
 std::vector<std::string> without_repetitions(const std::vector<std::string>& names) {
   std::vector<std::string> once;
@@ -58,7 +59,7 @@ Task<ChosenNodes> read_each(KubeSession& session, std::vector<std::string> names
   Answers answers;
   std::vector<Task<void>> reads;
   for (const std::string& name : names) reads.push_back(read_node(&session, name, &answers));
-  co_await run_all(session.loop, std::move(reads), kAtOnce);
+  co_await run_all(session.loop, std::move(reads), kReadsAtOnce);
 
   ChosenNodes chosen;
   std::vector<std::string> absent;
@@ -124,6 +125,8 @@ Task<ChosenNodes> choose_nodes(KubeSession& session, NodeChoice choice) {
   auto nodes = co_await list_nodes(session, choice.selector);
   if (nodes) {
     chosen.nodes = std::move(*nodes);
+    std::sort(chosen.nodes.begin(), chosen.nodes.end(),
+              [](const kube::Node& a, const kube::Node& b) { return kube::compare_names(a.name, b.name) < 0; });
   } else {
     add(chosen, nodes.error());
   }

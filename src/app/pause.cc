@@ -10,6 +10,7 @@
 #include "app/command_list.h"
 #include "app/command_set.h"
 #include "app/holders.h"
+#include "app/pause_json.h"
 #include "app/pause_place.h"
 #include "kube/json.h"
 #include "profiles/names.h"
@@ -29,13 +30,6 @@ namespace {
 constexpr int kMostConflicts = 5;
 
 std::string subject(const std::string& profile) { return profile.empty() ? "everything" : "profile " + profile; }
-
-Json to_json(const Pause& pause) {
-  Json out = Json::object({{"by", pause.by}, {"since", io::format_rfc3339(pause.since)}});
-  if (!pause.profile.empty()) out.set({"profile"}, pause.profile);
-  if (!pause.reason.empty()) out.set({"reason"}, pause.reason);
-  return out;
-}
 
 // What one run of pause or resume makes of the record: nothing to write when it stays as it is.
 struct Change {
@@ -97,7 +91,7 @@ class PauseWriter {
       return change.code;
     }
     Json pauses = Json::array();
-    for (const auto& [profile, pause] : now.pauses) pauses.push_back(to_json(pause));
+    for (const auto& [profile, pause] : now.pauses) pauses.push_back(pause_json(pause));
     session_.screen.line(Json::object({{"namespace", ns_},
                                        {"lease", PauseRecord::kLease},
                                        {"changed", change.record.has_value()},

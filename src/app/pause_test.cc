@@ -1,6 +1,7 @@
 // careen pause and resume on the model cluster: what they write, what they say, and how they find careen.
 #include "app/pause.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

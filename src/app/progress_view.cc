@@ -16,7 +16,7 @@ using drain::Stage;
 namespace {
 
 constexpr size_t kHeldShown = 3;
-constexpr size_t kBar = 20;
+constexpr size_t kProgressBarWidth = 20;
 constexpr size_t kLongestName = 40;
 // Less is what pods usually need.
 constexpr io::Duration kSlow = io::seconds{5};
@@ -47,9 +47,10 @@ int rank(const PodProgress& pod, io::Wall now) {
 }
 
 std::string bar(const NodeView& node, const Screen& screen) {
-  const size_t full = node.total <= 0 ? 0 : kBar * static_cast<size_t>(node.gone) / static_cast<size_t>(node.total);
+  const size_t full =
+      node.total <= 0 ? 0 : kProgressBarWidth * static_cast<size_t>(node.gone) / static_cast<size_t>(node.total);
   std::string done, open;
-  for (size_t index = 0; index < kBar; ++index) {
+  for (size_t index = 0; index < kProgressBarWidth; ++index) {
     if (index < full) {
       done += screen.unicode() ? "█" : "#";
     } else {
@@ -64,7 +65,7 @@ std::string node_line(const NodeView& node, size_t name_width, size_t width, con
   // The first parts are the last to be cut.
   std::string after = fmt::format("  {}/{} pods gone  {}", node.gone, node.total, age_text(node.elapsed));
   if (!node.state.empty()) after += "  " + node.state;
-  const size_t used = name_width + 2 + kBar;
+  const size_t used = name_width + 2 + kProgressBarWidth;
   if (used >= width) return fit(name + after, width);
   return screen.paint(Colour::bold, name) + "  " + bar(node, screen) + fit(after, width - used);
 }

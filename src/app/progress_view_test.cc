@@ -23,16 +23,16 @@ using testing::Not;
 using testing::SizeIs;
 using testing::StartsWith;
 
-constexpr io::Wall kNow{io::hours{24}};
+constexpr io::Wall kDrainNow{io::hours{24}};
 
 PodProgress pod(const std::string& name, Stage stage, const std::string& reason = "", const std::string& budget = "",
                 io::Duration age = {}) {
-  return {"shop", name, "uid-" + name, stage, kNow - age, reason, budget, ""};
+  return {"shop", name, "uid-" + name, stage, kDrainNow - age, reason, budget, ""};
 }
 
 Progress progress(int to_evict, std::vector<PodProgress> pods) {
   Progress out;
-  out.begun = kNow - io::seconds{41};
+  out.begun = kDrainNow - io::seconds{41};
   out.pods_to_evict = to_evict;
   out.total_pods = to_evict;
   out.pods = std::move(pods);
@@ -56,7 +56,7 @@ TEST(ProgressView, ANodeIsABarAndItsBlockedPods) {
   const Progress drain = progress(4, {pod("db-0", Stage::blocked, "waiting for budget shop/db", "shop/db"),
                                       pod("web-1", Stage::terminating, "terminating", "", io::seconds{1})});
   Shown shown;
-  EXPECT_THAT(frame({view_of("node-1", drain, kNow)}, shown.screen),
+  EXPECT_THAT(frame({view_of("node-1", drain, kDrainNow)}, shown.screen),
               ElementsAre("node-1  ##########----------  2/4 pods gone  41s  1 blocked, 1 terminating",
                           "  shop/db-0  waiting for budget shop/db"));
 }
@@ -65,7 +65,7 @@ TEST(ProgressView, PodsThatTakeLongAreShownAfterTheBlockedOnes) {
   const Progress drain =
       progress(4, {pod("a", Stage::terminating, "slow", "", io::seconds{60}), pod("b", Stage::completing, "a job"),
                    pod("c", Stage::failed, "refused"), pod("d", Stage::waiting, "its turn")});
-  const NodeView view = view_of("node-1", drain, kNow);
+  const NodeView view = view_of("node-1", drain, kDrainNow);
   ASSERT_THAT(view.held, SizeIs(3));
   EXPECT_EQ(view.held[0].pod, "shop/c");
   EXPECT_EQ(view.held[1].pod, "shop/b");
@@ -76,7 +76,7 @@ TEST(ProgressView, OfManyBlockedPodsAFewAreShown) {
   std::vector<PodProgress> pods;
   for (int index = 0; index < 10; ++index) pods.push_back(pod(fmt::format("p{}", index), Stage::blocked, "why"));
   Shown shown;
-  const auto lines = frame({view_of("node-1", progress(10, pods), kNow)}, shown.screen);
+  const auto lines = frame({view_of("node-1", progress(10, pods), kDrainNow)}, shown.screen);
   ASSERT_THAT(lines, SizeIs(5));
   EXPECT_EQ(lines.back(), "  … and 7 more");
 }
@@ -86,7 +86,7 @@ TEST(ProgressView, ItFitsAnyScreen) {
   for (int index = 0; index < 40; ++index) {
     std::vector<PodProgress> pods;
     if (index == 35) pods.push_back(pod("held-by-a-budget-with-a-long-name", Stage::blocked, std::string(200, 'x')));
-    views.push_back(view_of(fmt::format("node-{}", index), progress(3, pods), kNow));
+    views.push_back(view_of(fmt::format("node-{}", index), progress(3, pods), kDrainNow));
   }
   const std::vector<std::pair<size_t, size_t>> sizes = {{80, 24}, {40, 10}, {20, 5}, {5, 3}, {1, 1}, {200, 100}};
   for (const auto& [width, height] : sizes) {
@@ -102,7 +102,7 @@ TEST(ProgressView, ItFitsAnyScreen) {
 }
 
 TEST(ProgressView, ColoursOnlyWhereTheyAreShown) {
-  const auto view = view_of("node-1", progress(2, {pod("db-0", Stage::blocked, "why")}), kNow);
+  const auto view = view_of("node-1", progress(2, {pod("db-0", Stage::blocked, "why")}), kDrainNow);
   Shown plain, coloured(80, 24, true, true);
   EXPECT_THAT(frame({view}, plain.screen), Each(Not(HasSubstr("\x1b"))));
   EXPECT_THAT(frame({view}, coloured.screen), Contains(AllOf(HasSubstr("\x1b[32m"), HasSubstr("█"))));

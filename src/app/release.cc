@@ -58,7 +58,7 @@ Task<void> until_gone(KubeSession& session, std::set<std::string> uids) {
 }
 
 Task<void> gone_or_interrupted(KubeSession& session, std::set<std::string> uids) {
-  co_await io::race(session.loop, until_gone(session, std::move(uids)), opened(session.interrupted));
+  co_await io::race(session.loop, until_gone(session, std::move(uids)), io::wait_for(session.interrupted));
 }
 
 Task<int> wait_until_gone(KubeSession& session, std::set<std::string> uids, io::Duration timeout) {

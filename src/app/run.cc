@@ -31,13 +31,6 @@ namespace {
 // Of Prometheus or Slack; what is longer makes no sense.
 constexpr size_t kMostOfAnAnswer = 4u << 20;
 
-Task<void> wait_for(io::Gate& gate) { co_await gate.wait(); }
-Task<bool> completed(Task<void> task) {
-  co_await std::move(task);
-  co_return true;
-}
-Task<void> keep(Task<int> task, std::optional<int>& out) { out = co_await std::move(task); }
-
 // In a pod its name, by which the other replicas find it: that of the host, unless the host's network makes it another.
 std::string host_name() {
   if (const auto pod = read_environment("POD_NAME"); pod && !pod->empty()) return *pod;
@@ -145,6 +138,8 @@ class Process {
 DashboardOptions Process::dashboard_options(const RunOptions& options, io::RealLoop& loop, io::Files& files) {
   DashboardOptions dashboard{.address = options.metrics_address, .policy = options.dashboard_policy};
   dashboard.on_scrape = [this] { scraped(); };
+  // Nobody works on a pod's own machine.
+  if (replica_options_.own_pod.empty()) dashboard.known_as = "careen run";
   if (options.profiles) dashboard.plan = [this](int hours) { return upcoming_.document(hours); };
   if (!options.metrics_secure) return dashboard;
   // As the original secures its metrics.
@@ -186,7 +181,7 @@ Task<void> Process::await_last_scrape() {
   if (!collected || options_.metrics_timeout <= io::Duration{0}) co_return;
   scraped_.close();
   log_.info("waiting for a last scrape of the metrics", "at most", io::format_duration(options_.metrics_timeout));
-  co_await io::with_timeout(loop_, options_.metrics_timeout, completed(wait_for(scraped_)));
+  co_await io::with_timeout(loop_, options_.metrics_timeout, io::completed(io::wait_for(scraped_)));
 }
 
 }  // namespace
@@ -217,7 +212,7 @@ int run(const RunOptions& options) {
   });
   std::optional<int> code;
   io::Scope scope(loop);
-  scope.spawn(keep(process.main(), code));
+  scope.spawn(io::keep(process.main(), code));
   loop.run_until([&] { return code.has_value(); });
   return *code;
 }

@@ -8,9 +8,11 @@
 #include "app/kube_session.h"
 #include "app/maintenances.h"
 #include "app/node_choice.h"
+#include "app/redraw.h"
 #include "app/status_overview.h"
 #include "app/status_rows.h"
 #include "kube/cache.h"
+#include "kube/sink.h"
 
 namespace careen::app {
 
@@ -18,8 +20,7 @@ using io::Task;
 
 namespace {
 
-constexpr io::Duration kTick = io::seconds{1};
-constexpr io::Duration kBetweenFrames = io::milliseconds{250};
+constexpr io::Duration kBetweenUpdates = io::milliseconds{250};
 constexpr std::string_view kNothing = "No node is in maintenance.";
 
 void print(Screen& screen, const StatusOptions& options, const std::vector<StatusRow>& rows, io::Wall now) {
@@ -103,7 +104,7 @@ class StatusWatch {
     maintenances_.emplace(session_);
     scope_.spawn(reflector_->run());
     scope_.spawn(pass_on());
-    co_await io::race(session_.loop, follow(), opened(session_.interrupted));
+    co_await io::race(session_.loop, follow(), io::wait_for(session_.interrupted));
     session_.screen.freeze();
     co_return kInterrupted;
   }
@@ -125,12 +126,12 @@ class StatusWatch {
       const auto rows = current();
       if (session_.screen.live() && options_.format != StatusFormat::json) {
         draw(rows);
-        co_await heard_within(session_.loop, kTick, changed_);
+        co_await heard_within(session_.loop, kRedrawEvery, changed_);
       } else {
         print_changes(rows);
         co_await changed_.wait();
       }
-      co_await io::sleep_for(session_.loop, kBetweenFrames);
+      co_await io::sleep_for(session_.loop, kBetweenUpdates);
     }
   }
 

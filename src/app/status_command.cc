@@ -29,7 +29,8 @@ void add_status_command(Commands& commands) {
       "Examples:\n"
       "  careen status\n"
       "  careen status node-1 -o wide\n"
-      "  careen status --watch");
+      "  careen status --watch\n"
+      "  careen status --server auto");
   command.add_option("NODE", given->status.nodes, "Only these nodes");
   command
       .add_option_function<std::string>(

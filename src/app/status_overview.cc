@@ -14,6 +14,8 @@ namespace {
 
 // Whoever asks for the status does not want to wait for one who does not answer.
 constexpr io::Duration kPatience = io::seconds{5};
+constexpr const char* kHint =
+    "\nCAREEN_SERVER or --server names a careen to ask: its dashboard's address, or auto for one on this machine.";
 
 Task<ViewResult<Json>> ask(KubeSession* session, ViewOptions options) {
   if (!session->open_view) co_return tl::make_unexpected(ViewError{0, "there is nobody to ask"});
@@ -49,11 +51,14 @@ Task<Json> read_overview(KubeSession& session, ViewOptions options, std::vector<
   const bool asked = !options.server.empty() || !options.config.empty();
   // Computing here takes as long as it takes.
   const io::Duration limit = options.config.empty() ? kPatience : io::minutes{1};
+  const std::string whom =
+      options.server.empty() ? "" : fmt::format(" from {} {}", options.server_from, options.server);
   auto fleet = co_await io::with_timeout(session.loop, limit, ask(&session, std::move(options)));
   if (fleet && *fleet) co_return std::move(**fleet);
-  std::string why = fleet ? fleet->error().message : "no answer within " + io::format_duration(kPatience);
-  // What one could do about it is told where it was asked for; here the rest is of use all the same.
-  if (!asked) why = why.substr(0, why.find('\n'));
+  std::string why =
+      fleet ? fleet->error().message : fmt::format("no answer{} within {}", whom, io::format_duration(limit));
+  // What all one could do about it is told where it was asked for; here the rest is of use all the same.
+  if (!asked) why = why.substr(0, why.find('\n')) + kHint;
   const std::string note = "budgets, drains and problems are not shown: " + why;
   if (asked) {
     session.screen.warning(note);

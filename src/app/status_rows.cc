@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "app/holders.h"
+#include "kube/name_order.h"
 #include "profiles/data.h"
 #include "profiles/names.h"
 #include "profiles/occupancy.h"
@@ -92,7 +93,7 @@ std::string age_of(const StatusRow& row, io::Wall now) { return row.since ? age_
 }  // namespace
 
 std::vector<StatusRow> status_rows(const std::vector<kube::Node>& nodes, const std::vector<Maintenance>& maintenances) {
-  std::map<std::string, Rows> by_node;
+  std::map<std::string, Rows, kube::NameOrder> by_node;
   for (const Maintenance& maintenance : maintenances) {
     StatusRow row = row_of(maintenance);
     by_node[maintenance.node][row.by] = std::move(row);

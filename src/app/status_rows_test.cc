@@ -13,10 +13,10 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-constexpr io::Wall kNow{io::hours{24 * 365}};
-
 class StatusRowsTest : public testing::Test {
  protected:
+  static constexpr io::Wall kNow{io::hours{24 * 365}};
+
   kube::Node node(const std::string& name, const std::string& metadata = "", const std::string& spec = "") {
     const auto node = kube::decode_node(R"({"metadata":{"name":")" + name + R"(","uid":"u","resourceVersion":"1")" +
                                             metadata + R"(},"spec":{)" + spec + "}}",
@@ -54,6 +54,15 @@ TEST_F(StatusRowsTest, ANodeMaintenanceShowsItsProgressAndWhatBlocksIt) {
                                                               "3m", "budget shop/db allows 0 of 3", "replace memory"));
   EXPECT_EQ(status_header(false).size(), status_cells(rows[0], kNow, false).size());
   EXPECT_EQ(status_header(true).size(), status_cells(rows[0], kNow, true).size());
+}
+
+TEST_F(StatusRowsTest, NodesAreInTheOrderPeopleCount) {
+  const std::string cordoned = R"("unschedulable":true)";
+  const auto rows = status_rows({node("node-10", "", cordoned), node("node-2", "", cordoned)},
+                                {maintenance("swap", "node-9"), maintenance("firmware", "node-100")});
+  std::vector<std::string> names;
+  for (const StatusRow& row : rows) names.push_back(row.node);
+  EXPECT_THAT(names, ElementsAre("node-2", "node-9", "node-10", "node-100"));
 }
 
 TEST_F(StatusRowsTest, ItsHoldOnTheNodeIsNoSecondRow) {

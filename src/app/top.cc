@@ -9,6 +9,7 @@
 #include "app/command_set.h"
 #include "app/fleet_text.h"
 #include "app/kube_session.h"
+#include "app/redraw.h"
 #include "app/view_session.h"
 #include "app/view_words.h"
 #include "io/keyboard.h"
@@ -21,8 +22,6 @@ using io::Task;
 
 namespace {
 
-constexpr io::Duration kTick = io::seconds{1};  // ages go on
-constexpr io::Duration kBetweenFrames = io::milliseconds{100};
 constexpr io::Duration kFirstPause = io::seconds{1};
 constexpr io::Duration kLongestPause = io::seconds{15};
 
@@ -104,7 +103,7 @@ class TopView {
       full_->show(fleet_.known()
                       ? top_lines(fleet_, session_.screen, now(), trouble_)
                       : std::vector{trouble_.empty() ? std::string("waiting for the first data") : trouble_});
-      co_await heard_within(session_.loop, kTick, changed_);
+      co_await heard_within(session_.loop, kRedrawEvery, changed_);
       co_await io::sleep_for(session_.loop, kBetweenFrames);
     }
   }
@@ -145,7 +144,8 @@ void add_top_command(Commands& commands) {
       "\n"
       "Examples:\n"
       "  careen top\n"
-      "  careen top --server http://127.0.0.1:8080");
+      "  careen top --server http://127.0.0.1:8080\n"
+      "  CAREEN_SERVER=auto careen top");
   add_view_flags(command, *options);
   add_cluster_flags(command, options->cluster);
 }

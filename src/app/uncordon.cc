@@ -11,7 +11,7 @@ using io::Task;
 
 namespace {
 
-constexpr int kAtOnce = 16;
+constexpr int kUncordonsAtOnce = 16;
 
 class Uncordon {
  public:
@@ -29,7 +29,7 @@ class Uncordon {
     }
     std::vector<Task<void>> tasks;
     for (Work& one : work) tasks.push_back(undo(one));
-    co_await run_all(session_.loop, std::move(tasks), kAtOnce);
+    co_await run_all(session_.loop, std::move(tasks), kUncordonsAtOnce);
     for (const Work& one : work) show(one);
     co_return failed_ ? kFailed : 0;
   }

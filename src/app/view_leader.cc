@@ -19,7 +19,7 @@ using kube::JsonView;
 
 namespace {
 
-constexpr io::Duration kAnswer = io::seconds{10};
+constexpr io::Duration kLeaderTimeout = io::seconds{10};
 constexpr int kUsualPort = 8080;
 constexpr int kTokenSeconds = 600;  // the shortest that an API server makes
 
@@ -53,7 +53,7 @@ class ViewOfLeader final : public ViewSource {
   Task<ViewResult<Json>> get(std::string path) override {
     kube::Request request;
     request.path = proxy_path(leader_, path);
-    request.timeout = kAnswer;
+    request.timeout = kLeaderTimeout;
     const auto answer = co_await transport_.send(std::move(request));
     if (!answer) co_return tl::make_unexpected(ViewError{0, answer.error().message});
     if (answer->status != 200) co_return tl::make_unexpected(refused(answer->status, answer->body));
@@ -66,7 +66,7 @@ class ViewOfLeader final : public ViewSource {
     kube::Request request;
     request.path = proxy_path(leader_, "stream");
     request.accept = "text/event-stream";
-    request.timeout = kAnswer;
+    request.timeout = kLeaderTimeout;
     auto opened = co_await transport_.open(std::move(request));
     if (!opened) co_return ViewError{0, opened.error().message};
     if (!opened->stream) co_return refused(opened->head.status, opened->head.body);
@@ -87,11 +87,14 @@ class ViewOfLeader final : public ViewSource {
     if (status == 404) return {status, text};
     text = fmt::format("{} does not answer: {}", name(), text);
     const bool wants_token = status == 401 || status == 403;
-    text += wants_token ? fmt::format(
-                              "\n\"kubectl -n {} port-forward pod/{} {}\" and --server http://127.0.0.1:{} lead "
-                              "around it, or --config FILE to compute the answer here.",
-                              leader_.ns, leader_.pod, leader_.port, leader_.port)
-                        : "\nGive its dashboard's address with --server, or --config FILE to compute the answer here.";
+    text +=
+        wants_token
+            ? fmt::format(
+                  "\n\"kubectl -n {} port-forward pod/{} {}\" and --server http://127.0.0.1:{} (or CAREEN_SERVER) lead "
+                  "around it, or --config FILE to compute the answer here.",
+                  leader_.ns, leader_.pod, leader_.port, leader_.port)
+            : "\nGive its dashboard's address with --server or CAREEN_SERVER, or --config FILE to compute the answer "
+              "here.";
     return {status, text};
   }
 
@@ -131,7 +134,7 @@ int port_of(JsonView pod) {
 Task<ViewResult<Json>> read(kube::Transport* transport, std::string path) {
   kube::Request request;
   request.path = std::move(path);
-  request.timeout = kAnswer;
+  request.timeout = kLeaderTimeout;
   const auto answer = co_await transport->send(std::move(request));
   if (!answer) co_return tl::make_unexpected(ViewError{0, answer.error().message});
   if (answer->status != 200) {
@@ -151,7 +154,7 @@ Task<std::string> token_of(kube::Transport* transport, std::string ns, std::stri
   request.body = Json::object({{"apiVersion", "authentication.k8s.io/v1"}, {"kind", "TokenRequest"}})
                      .set({"spec", "expirationSeconds"}, kTokenSeconds)
                      .dump();
-  request.timeout = kAnswer;
+  request.timeout = kLeaderTimeout;
   const auto answer = co_await transport->send(std::move(request));
   if (!answer || answer->status != 201) co_return std::string();
   const auto document = Json::parse(answer->body);

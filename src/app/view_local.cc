@@ -8,6 +8,7 @@
 #include "io/http.h"
 #include "io/http_server.h"
 #include "io/mail.h"
+#include "io/problems.h"
 #include "io/random.h"
 #include "io/real_loop.h"
 #include "kube/http_transport.h"

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "app/environment.h"
+#include "app/local_careens.h"
 #include "app/view_local.h"
 #include "app/view_source.h"
 #include "io/files.h"
@@ -17,7 +18,7 @@ using io::Task;
 namespace {
 
 // For a plugin that has to log in first.
-constexpr io::Duration kPlugin = io::minutes{1};
+constexpr io::Duration kPluginTimeout = io::minutes{1};
 
 // A source together with what it needs to live.
 template <class Needed>
@@ -36,14 +37,16 @@ class Owning final : public ViewSource {
 std::string advice(const std::string& tried) {
   return fmt::format(
       "no running careen could be asked: {}\n"
-      "Give its dashboard's address with --server, such as http://127.0.0.1:8080 after \"kubectl port-forward\",\n"
-      "or a configuration with --config to compute the answer here.",
+      "Say whom to ask with --server, or for all commands with CAREEN_SERVER:\n"
+      "  export CAREEN_SERVER=auto                    # a careen that runs on this machine\n"
+      "  export CAREEN_SERVER=http://127.0.0.1:8080   # its dashboard, for instance after \"kubectl port-forward\"\n"
+      "Or give a configuration with --config FILE to compute the answer here.",
       tried);
 }
 
 Task<std::string> own_token(kube::Authenticator& authenticator) {
   constexpr std::string_view kBearer = "Bearer ";
-  const auto credentials = co_await authenticator.get(kPlugin);
+  const auto credentials = co_await authenticator.get(kPluginTimeout);
   if (!credentials) co_return std::string();
   const std::string_view value = io::header((*credentials)->headers, "Authorization");
   co_return std::string(value.starts_with(kBearer) ? value.substr(kBearer.size()) : "");
@@ -61,14 +64,26 @@ Task<ViewResult<std::unique_ptr<ViewSource>>> leader(ViewParts parts, kube::Clus
   co_return std::make_unique<Owning<std::unique_ptr<kube::HttpTransport>>>(std::move(proxied), std::move(*found));
 }
 
+ViewResult<std::unique_ptr<ViewSource>> at_address(io::RealLoop& loop, const ViewOptions& options) {
+  const bool typed = options.server_from.starts_with('-');
+  std::string url = options.server;
+  // Who typed the address need not be told where it comes from.
+  std::string from = typed ? "" : options.server_from;
+  if (url == kAutoServer) {
+    from = fmt::format("{}{}{}", options.server_from, typed ? ' ' : '=', kAutoServer);
+    const auto found = find_local_careen(record_folder(read_environment));
+    if (!found) return tl::make_unexpected(ViewError{0, fmt::format("{}: {}", from, found.error().message)});
+    url = found->url;
+  }
+  auto http = io::make_http_client(loop, {});
+  auto source = view_at(*http, std::move(url), options.token, std::move(from));
+  return std::make_unique<Owning<std::unique_ptr<io::HttpClient>>>(std::move(http), std::move(source));
+}
+
 }  // namespace
 
 Task<ViewResult<std::unique_ptr<ViewSource>>> open_view(ViewParts parts, ViewOptions options) {
-  if (!options.server.empty()) {
-    auto http = io::make_http_client(parts.loop, {});
-    auto source = view_at(*http, options.server, options.token);
-    co_return std::make_unique<Owning<std::unique_ptr<io::HttpClient>>>(std::move(http), std::move(source));
-  }
+  if (!options.server.empty()) co_return at_address(parts.loop, options);
   auto cluster =
       kube::load_cluster(parts.files, {read_environment}, {options.cluster.kubeconfig, options.cluster.context});
   if (!cluster) co_return tl::make_unexpected(ViewError{0, cluster.error().message});

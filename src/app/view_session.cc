@@ -27,10 +27,8 @@ Task<int> open_and_run(ViewParts parts, ViewOptions options, Screen& screen, io:
   co_return co_await command(session);
 }
 
-Task<void> keep(Task<int> task, std::optional<int>& out) { out = co_await std::move(task); }
-
 Task<void> until_interrupted(Task<int> task, io::Loop& loop, io::Gate& interrupted, std::optional<int>& code) {
-  co_await io::race(loop, keep(std::move(task), code), opened(interrupted));
+  co_await io::race(loop, io::keep(std::move(task), code), io::wait_for(interrupted));
   if (!code) code = kInterrupted;
 }
 

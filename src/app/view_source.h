@@ -4,10 +4,12 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "app/cluster_flags.h"
+#include "io/result.h"
 #include "io/task.h"
 #include "kube/json.h"
 #include "tl/expected.hpp"
@@ -43,20 +45,31 @@ class ViewSource {
   virtual io::Task<ViewError> follow(OnEvent on_event) = 0;
 };
 
+// Instead of an address: the careen that runs on this machine.
+inline constexpr std::string_view kAutoServer = "auto";
+
 struct ViewOptions {
-  ClusterOptions cluster;
-  std::string server;  // http://127.0.0.1:8080
-  std::string token;   // for that server
-  std::string config;  // compute the documents here with this configuration
+  ClusterOptions cluster = {};
+  std::string server = {};       // http://127.0.0.1:8080, or auto
+  std::string server_from = {};  // what named it: --server or CAREEN_SERVER
+  std::string token = {};        // for that server
+  std::string config = {};       // compute the documents here with this configuration
 };
 
 // --server, --token and --config; not --kubeconfig and --context.
 void add_view_flags(CLI::App& command, ViewOptions& options);
-// The token of the environment where no flag gives one. Throws UsageError for what does not fit together.
+// What the environment says where no flag does: CAREEN_SERVER and CAREEN_TOKEN. Throws UsageError for what does not fit
+// together, and for what is no address.
+using Environment = std::function<std::optional<std::string>(std::string_view name)>;
+void complete_view_options(ViewOptions& options, const Environment& environment);
 void complete_view_options(ViewOptions& options);
 
-// The documents at an address, asked with that token unless it is empty.
-std::unique_ptr<ViewSource> view_at(io::HttpClient& http, std::string url, std::string token);
+// An address as people write it (127.0.0.1:8080, http://host:8080/) as a URL without a slash at its end.
+io::Result<std::string> server_url(std::string_view text);
+
+// The documents at a URL, asked with that token unless it is empty. `from`: where the URL comes from, if people should
+// be told.
+std::unique_ptr<ViewSource> view_at(io::HttpClient& http, std::string url, std::string token, std::string from = {});
 
 struct LeaderAccess {
   kube::Transport& api;

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
+
+#include "app/command_set.h"
 #include "io/virtual_time.h"
 #include "kube/scripted_transport.h"
 #include "observe/test_http.h"
@@ -130,7 +133,7 @@ TEST_F(ViewSourceTest, WhoMayNotMakeATokenAsksWithout) {
 
 TEST_F(ViewSourceTest, AnAddressIsAskedWithTheToken) {
   http.answers.push_back(observe::http_answer(200, R"({"node": "x"})"));
-  const auto source = view_at(http, "127.0.0.1:8080/", "secret");
+  const auto source = view_at(http, "http://127.0.0.1:8080", "secret");
   EXPECT_EQ(source->name(), "careen at http://127.0.0.1:8080");
   ASSERT_TRUE(run(source->get("nodes/x")));
   ASSERT_EQ(http.requests.size(), 1u);
@@ -149,6 +152,103 @@ TEST_F(ViewSourceTest, WhatAnAddressRefuses) {
             "http://h: who are you?; give a token with --token or CAREEN_TOKEN");
   EXPECT_NE(run(source->get("fleet")).error().message.find("something else than a careen would"), std::string::npos);
   EXPECT_EQ(run(source->get("fleet")).error().message, "http://h: it answered with status 500");
+}
+
+TEST_F(ViewSourceTest, AnAddressThatNobodyTypedSaysWhereItComesFrom) {
+  http.answers.push_back(observe::http_answer(500, "oops"));
+  const auto source = view_at(http, "http://h", "", "CAREEN_SERVER");
+  EXPECT_EQ(source->name(), "careen at http://h (CAREEN_SERVER)");
+  EXPECT_EQ(run(source->get("fleet")).error().message, "http://h (CAREEN_SERVER): it answered with status 500");
+  EXPECT_EQ(http.requests[0].url, "http://h/careen/v1/fleet");
+}
+
+TEST(ServerUrl, AsPeopleWriteIt) {
+  EXPECT_EQ(server_url("127.0.0.1:8080").value(), "http://127.0.0.1:8080");
+  EXPECT_EQ(server_url("http://127.0.0.1:8080/").value(), "http://127.0.0.1:8080");
+  EXPECT_EQ(server_url("https://careen.example.org").value(), "https://careen.example.org");
+  EXPECT_EQ(server_url("localhost:8080").value(), "http://localhost:8080");
+  EXPECT_EQ(server_url("[::1]:8080").value(), "http://[::1]:8080");
+  EXPECT_EQ(server_url("http://proxy/to/careen//").value(), "http://proxy/to/careen");
+}
+
+TEST(ServerUrl, WhatIsNoneIsRefusedWithTheReason) {
+  for (const auto& [text, reason] : std::initializer_list<std::pair<const char*, const char*>>{
+           {"ftp://h", "is neither an http nor an https address"},
+           {"http://", "names no host"},
+           {":8080", "names no host"},
+           {"8080", "is a port without a host"},
+           {"h:port", "has no port from 1 to 65535"},
+           {"h:", "has no port from 1 to 65535"},
+           {"h:65536", "has no port from 1 to 65535"},
+           {"h:-1", "has no port from 1 to 65535"},
+           {"[::1", "half a pair of brackets"},
+           {"http://user:word@h", "has a \"@\" in it"},
+           {"http://h/?a=b", "has a \"?\" in it"},
+           {"two words", "has a blank"},
+           {"h\n", "has a blank"}}) {
+    const auto url = server_url(text);
+    ASSERT_FALSE(url) << text;
+    EXPECT_NE(url.error().message.find(reason), std::string::npos) << url.error().message;
+    EXPECT_NE(url.error().message.find("http://127.0.0.1:8080, or auto"), std::string::npos) << url.error().message;
+  }
+}
+
+class ViewOptionsTest : public testing::Test {
+ protected:
+  // The message of a UsageError, or nothing.
+  std::string complete(ViewOptions& options) {
+    try {
+      complete_view_options(options, [this](std::string_view name) -> std::optional<std::string> {
+        const auto found = variables.find(name);
+        if (found == variables.end()) return std::nullopt;
+        return found->second;
+      });
+    } catch (const UsageError& error) {
+      return error.what();
+    }
+    return {};
+  }
+  std::map<std::string, std::string, std::less<>> variables;
+};
+
+TEST_F(ViewOptionsTest, TheVariableNamesTheServer) {
+  variables = {{"CAREEN_SERVER", "127.0.0.1:8080"}, {"CAREEN_TOKEN", "t"}};
+  ViewOptions options;
+  EXPECT_EQ(complete(options), "");
+  EXPECT_EQ(options.server, "http://127.0.0.1:8080");
+  EXPECT_EQ(options.server_from, "CAREEN_SERVER");
+  EXPECT_EQ(options.token, "t");
+}
+
+TEST_F(ViewOptionsTest, AFlagSaysMore) {
+  variables = {{"CAREEN_SERVER", "no address"}, {"CAREEN_TOKEN", "t"}};
+  ViewOptions options{.server = "auto", .token = "mine"};
+  EXPECT_EQ(complete(options), "");
+  EXPECT_EQ(options.server, "auto");
+  EXPECT_EQ(options.server_from, "--server");
+  EXPECT_EQ(options.token, "mine");
+  options = {.config = "maintenance.yaml"};
+  EXPECT_EQ(complete(options), "");
+  EXPECT_EQ(options.server, "");
+}
+
+TEST_F(ViewOptionsTest, WithoutEitherNobodyIsNamed) {
+  variables = {{"CAREEN_SERVER", ""}};
+  ViewOptions options;
+  EXPECT_EQ(complete(options), "");
+  EXPECT_EQ(options.server, "");
+  options.token = "t";
+  EXPECT_EQ(complete(options), "--token goes with --server or CAREEN_SERVER");
+}
+
+TEST_F(ViewOptionsTest, WhoNamedABadAddressIsTold) {
+  variables = {{"CAREEN_SERVER", "ftp://h"}};
+  ViewOptions options;
+  EXPECT_TRUE(complete(options).starts_with("CAREEN_SERVER: \"ftp://h\" is neither")) << complete(options);
+  options = {.server = "8080"};
+  EXPECT_TRUE(complete(options).starts_with("--server: \"8080\" is a port")) << complete(options);
+  options = {.server = "http://h", .config = "f"};
+  EXPECT_NE(complete(options), "");
 }
 
 TEST_F(ViewSourceTest, TheLeadersStream) {

@@ -1,6 +1,14 @@
 #include "budget/ledger.h"
 
+#include <fmt/format.h>
+
+#include "budget/ledger_record.h"
+#include "io/metrics.h"
+#include "io/problems.h"
+#include "kube/client.h"
+#include "kube/error.h"
 #include "kube/json.h"
+#include "kube/resource.h"
 
 namespace careen::budget {
 

@@ -3,46 +3,33 @@
 // written, so a crash, a time-out or a leader that wakes late cannot make anybody forget it.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
-#include <vector>
+#include <string_view>
 
+#include "budget/admission.h"
+#include "io/log.h"
 #include "io/loop.h"
-#include "io/metrics.h"
-#include "io/problems.h"
 #include "io/sync.h"
-#include "kube/client.h"
+#include "io/task.h"
+#include "io/time.h"
+
+namespace careen::io {
+class Counter;
+class Metrics;
+class Problems;
+}  // namespace careen::io
+
+namespace careen::kube {
+class Client;
+struct ApiError;
+}  // namespace careen::kube
 
 namespace careen::budget {
 
-// A lease that belongs to a transition which has begun.
-struct HeldLease {
-  std::string key;      // namespace/name
-  io::Wall acquired{};  // in whole microseconds, as the lease shows it
-  bool operator==(const HeldLease&) const = default;
-};
-
-struct Admission {
-  std::string uid;   // of the node
-  std::string node;  // its name, for people and for finding it
-  std::string by;    // "profile/flatcar"
-  io::Wall since{};
-  bool counts = true;  // against budgets: the node is on its way into maintenance, not merely on its way
-  std::vector<HeldLease> leases = {};
-  bool operator==(const Admission&) const = default;
-};
-
-// The document as it is stored.
-struct LedgerRecord {
-  uint64_t epoch = 0;                         // grows with every leader
-  std::string writer;                         // that leader's identity
-  uint64_t write = 0;                         // grows with every write of a process
-  std::map<std::string, Admission> admitted;  // by UID
-
-  static tl::expected<LedgerRecord, std::string> parse(std::string_view text);
-  std::string text() const;
-};
+struct LedgerRecord;
 
 struct LedgerOptions {
   std::string ns;

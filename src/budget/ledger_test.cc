@@ -5,7 +5,11 @@
 
 #include <memory>
 
+#include "budget/ledger_record.h"
+#include "io/metrics.h"
+#include "io/problems.h"
 #include "io/virtual_time.h"
+#include "kube/client.h"
 #include "sim/test_api.h"
 
 namespace careen::budget {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "drain/filter.h"
+
 namespace careen::drain {
 
 namespace {

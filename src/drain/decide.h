@@ -7,6 +7,7 @@
 #include <string>
 
 #include "drain/answer.h"
+#include "drain/filter.h"
 #include "drain/lane.h"
 #include "drain/progress.h"
 #include "io/time.h"

@@ -4,6 +4,10 @@
 
 #include "drain/engine_parts.h"
 #include "drain/reason.h"
+#include "io/metrics.h"
+#include "io/problems.h"
+#include "kube/cache.h"
+#include "kube/disruption_budget.h"
 
 namespace careen::drain {
 

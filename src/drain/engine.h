@@ -4,29 +4,40 @@
 #pragma once
 
 #include <functional>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "drain/options.h"
+#include "drain/key.h"
 #include "drain/progress.h"
-#include "io/loop.h"
-#include "io/metrics.h"
-#include "io/problems.h"
-#include "kube/cache.h"
-#include "kube/client.h"
-#include "kube/disruption_budget.h"
-#include "kube/events.h"
-#include "kube/pod_store.h"
+#include "io/log.h"
+#include "io/task.h"
+
+namespace careen::io {
+class Loop;
+class Metrics;
+class Problems;
+}  // namespace careen::io
+
+namespace careen::kube {
+class Client;
+class EventRecorder;
+class PodStore;
+struct DisruptionBudget;
+template <class T>
+class Store;
+}  // namespace careen::kube
 
 namespace careen::budget {
 class Pauses;
 }
 
 namespace careen::drain {
+
+enum class DaemonSetState;
+struct Options;
 
 struct EngineParts {
   io::Loop& loop;
@@ -48,13 +59,6 @@ struct EngineOptions {
   bool dry_run = false;  // nothing is sent; what would be is told in the reasons
   // Our own pod, which goes last; empty when there is none.
   std::string own_namespace = {}, own_pod = {};
-};
-
-// Who drains which node: two owners may drain the same one, with different options.
-struct Key {
-  std::string node;
-  std::string owner;
-  friend auto operator<=>(const Key&, const Key&) = default;
 };
 
 class Engine {

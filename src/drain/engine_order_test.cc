@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include "drain/test_cluster.h"
 
 namespace careen::drain {

@@ -17,7 +17,9 @@
 #include "drain/decide.h"
 #include "drain/engine.h"
 #include "drain/lane.h"
+#include "io/metrics.h"
 #include "io/sync.h"
+#include "kube/client.h"
 
 namespace careen::drain {
 

@@ -2,6 +2,8 @@
 #include <algorithm>
 
 #include "drain/engine_parts.h"
+#include "kube/cache.h"
+#include "kube/disruption_budget.h"
 #include "kube/stream.h"
 #include "kube/url.h"
 
@@ -219,9 +221,8 @@ void Engine::Parts::finish(const std::string& uid, Action action, const std::str
 }
 
 void Engine::Parts::take_answer(Target& target, Action action, bool through_lane, const Answer& answer) {
-  using Kind = Answer::Kind;
   const io::Steady now = p.loop.now();
-  if (answer.kind == Kind::accepted || answer.kind == Kind::gone) {
+  if (answer.kind == Answer::Kind::accepted || answer.kind == Answer::Kind::gone) {
     target.setback.reset();
     target.cause.clear();
     if (action == Action::kill) {
@@ -229,21 +230,21 @@ void Engine::Parts::take_answer(Target& target, Action action, bool through_lane
     } else {
       target.accepted = now;
     }
-    if (&target == own && answer.kind == Kind::accepted && engine.on_own_eviction) engine.on_own_eviction();
+    if (&target == own && answer.kind == Answer::Kind::accepted && engine.on_own_eviction) engine.on_own_eviction();
     return;
   }
   target.accepted.reset();
   target.cause = answer.cause;
-  if (answer.kind == Kind::over_budget && through_lane) {
+  if (answer.kind == Answer::Kind::over_budget && through_lane) {
     // It stands in the queue of its budget, which knows for how long.
     target.setback.reset();
     return;
   }
-  if (answer.kind == Kind::not_leader && answer.cause.empty()) return;  // withdrawn
+  if (answer.kind == Answer::Kind::not_leader && answer.cause.empty()) return;  // withdrawn
   const bool again = target.setback && target.setback->answer.kind == answer.kind;
   Setback setback{answer, again ? target.setback->in_a_row + 1 : 1, {}};
   setback.retry_at = now + pause_after(answer, setback.in_a_row);
-  if (answer.kind == Kind::over_budget || answer.kind == Kind::several) {
+  if (answer.kind == Answer::Kind::over_budget || answer.kind == Answer::Kind::several) {
     // The change of a budget ends it; the time is only for what the watch does not tell.
     if (budget_state == Budgets::known) setback.retry_at = std::max(setback.retry_at, now + Lane::kRefusedFor);
     refused[target.ns].insert(&target);

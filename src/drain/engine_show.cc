@@ -4,6 +4,9 @@
 
 #include "drain/engine_parts.h"
 #include "drain/reason.h"
+#include "kube/cache.h"
+#include "kube/disruption_budget.h"
+#include "kube/events.h"
 #include "kube/objects.h"
 
 namespace careen::drain {

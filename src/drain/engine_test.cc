@@ -1,5 +1,7 @@
 #include "drain/engine.h"
 
+#include <fmt/format.h>
+
 #include "drain/test_cluster.h"
 
 namespace careen::drain {

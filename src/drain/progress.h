@@ -6,7 +6,6 @@
 #include <string_view>
 #include <vector>
 
-#include "drain/filter.h"
 #include "io/time.h"
 
 namespace careen::drain {

@@ -126,8 +126,8 @@ class HandlePool {
 };
 
 // What the client's requests share. They hold it, so that the client may go before them.
-struct Shared {
-  Shared(RealLoop& l, HttpClientOptions o)
+struct HttpShared {
+  HttpShared(RealLoop& l, HttpClientOptions o)
       : loop(l), options(std::move(o)), permits(l, std::max(1, options.max_in_flight)) {
     renew_requests();
     streams = std::make_shared<CurlMulti>(loop);
@@ -163,6 +163,11 @@ struct Target {
   std::string scheme, host, port;
 };
 
+bool is_loopback_target(const Target& target) {
+  if (target.host == "localhost" || target.host == "[::1]") return true;
+  return target.host.starts_with("127.") && target.host.find_first_not_of("0123456789.") == std::string::npos;
+}
+
 Result<Target> target_of(const HttpRequest& request) {
   const Url url(request.url);
   Target target{url.get(CURLUPART_SCHEME), url.get(CURLUPART_HOST), url.get(CURLUPART_PORT, CURLU_DEFAULT_PORT)};
@@ -189,7 +194,7 @@ enum class Mode { whole, stream };
 // One request on its way, with what has come back so far.
 class Exchange final : CurlMulti::Transfer {
  public:
-  Exchange(std::shared_ptr<Shared> shared, HttpRequest request, Target target, Mode mode)
+  Exchange(std::shared_ptr<HttpShared> shared, HttpRequest request, Target target, Mode mode)
       : Transfer(shared->handles.take()),
         changed(shared->loop),
         shared_(std::move(shared)),
@@ -243,7 +248,7 @@ class Exchange final : CurlMulti::Transfer {
   static int on_socket_created(void*, curl_socket_t fd, curlsocktype);
   static int before_sending(void* self, char*, char*, int, int);
 
-  std::shared_ptr<Shared> shared_;
+  std::shared_ptr<HttpShared> shared_;
   HttpRequest request_;
   Target target_;
   Mode mode_;
@@ -299,6 +304,9 @@ Result<void> Exchange::prepare() {
     }
     // An explicit proxy is meant, whatever NO_PROXY says.
     set(e, CURLOPT_NOPROXY, "");
+  } else if (is_loopback_target(target_)) {
+    // A proxy of the environment is for other machines; kubectl takes it so, too.
+    set(e, CURLOPT_PROXY, "");
   }
   if (target_.scheme == "https") {
     if (auto ok = set_tls(); !ok) return ok;
@@ -561,19 +569,19 @@ Error Exchange::describe(CURLcode code) const {
   }
 }
 
-Steady deadline_of(const Shared& shared, const HttpRequest& request) {
+Steady deadline_of(const HttpShared& shared, const HttpRequest& request) {
   const Steady now = shared.loop.now();
   return request.timeout > kNever - now ? kNever : now + request.timeout;
 }
 
 Task<Semaphore::Permit> acquire(Semaphore& permits) { co_return co_await permits.acquire(); }
 
-Task<std::optional<Semaphore::Permit>> acquire_until(Shared& shared, Steady deadline) {
+Task<std::optional<Semaphore::Permit>> acquire_until(HttpShared& shared, Steady deadline) {
   if (shared.permits.free() > 0) co_return co_await shared.permits.acquire();
   co_return co_await with_timeout(shared.loop, deadline - shared.loop.now(), acquire(shared.permits));
 }
 
-Task<Result<HttpResponse>> send_request(std::shared_ptr<Shared> shared, HttpRequest request) {
+Task<Result<HttpResponse>> send_request(std::shared_ptr<HttpShared> shared, HttpRequest request) {
   auto target = target_of(request);
   if (!target) co_return tl::make_unexpected(std::move(target.error()));
   const Steady deadline = deadline_of(*shared, request);
@@ -593,7 +601,7 @@ Task<Result<HttpResponse>> send_request(std::shared_ptr<Shared> shared, HttpRequ
 
 class CurlStream final : public HttpStream {
  public:
-  CurlStream(std::shared_ptr<Shared> shared, HttpRequest request, Target target)
+  CurlStream(std::shared_ptr<HttpShared> shared, HttpRequest request, Target target)
       : exchange_(std::move(shared), std::move(request), std::move(target), Mode::stream) {}
 
   int status() const override { return exchange_.response.status; }
@@ -631,7 +639,7 @@ class CurlStream final : public HttpStream {
   Exchange exchange_;
 };
 
-Task<Result<std::unique_ptr<HttpStream>>> open_stream(std::shared_ptr<Shared> shared, HttpRequest request) {
+Task<Result<std::unique_ptr<HttpStream>>> open_stream(std::shared_ptr<HttpShared> shared, HttpRequest request) {
   auto target = target_of(request);
   if (!target) co_return tl::make_unexpected(std::move(target.error()));
   const Steady deadline = deadline_of(*shared, request);
@@ -647,14 +655,14 @@ Task<Result<std::unique_ptr<HttpStream>>> open_stream(std::shared_ptr<Shared> sh
 class CurlHttpClient final : public HttpClient {
  public:
   CurlHttpClient(RealLoop& loop, HttpClientOptions options)
-      : shared_(std::make_shared<Shared>(loop, std::move(options))) {}
+      : shared_(std::make_shared<HttpShared>(loop, std::move(options))) {}
   Task<Result<HttpResponse>> send(HttpRequest request) override { return send_request(shared_, std::move(request)); }
   Task<Result<std::unique_ptr<HttpStream>>> open(HttpRequest request) override {
     return open_stream(shared_, std::move(request));
   }
 
  private:
-  std::shared_ptr<Shared> shared_;
+  std::shared_ptr<HttpShared> shared_;
 };
 
 }  // namespace

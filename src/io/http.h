@@ -67,7 +67,7 @@ struct TlsOptions {
 
 struct HttpClientOptions {
   TlsOptions tls;
-  // Empty: HTTP_PROXY, HTTPS_PROXY, NO_PROXY of the environment apply, as libcurl reads them.
+  // Empty: HTTP_PROXY, HTTPS_PROXY, NO_PROXY of the environment apply, as libcurl reads them; never to this machine.
   std::string proxy;
   // Requests in flight at once over one HTTP/2 connection; the API server allows about 100 streams. Streams
   // (open) do not count: each has an HTTP/1.1 connection of its own, where holding back works.

@@ -286,7 +286,7 @@ TEST_F(HttpServerTest, IdleConnectionsMakeRoom) {
   for (const int fd : silent) ::close(fd);
 }
 
-Task<ServerResponse> wait_for(Gate* gate, int* running) {
+Task<ServerResponse> answer_late(Gate* gate, int* running) {
   ++*running;
   co_await gate->wait();
   --*running;
@@ -300,7 +300,7 @@ TEST_F(HttpServerTest, ConnectionsBeyondTheLimitWait) {
   int running = 0;
   ServerOptions options;
   options.max_connections = 2;
-  serve([&](ServerRequest) { return wait_for(&gate, &running); }, options);
+  serve([&](ServerRequest) { return answer_late(&gate, &running); }, options);
   client_ = make_http_client(loop_, {});
   Scope scope(loop_);
   std::optional<Result<HttpResponse>> out[3];
@@ -321,7 +321,7 @@ TEST_F(HttpServerTest, ConnectionsBeyondTheLimitWait) {
 TEST_F(HttpServerTest, AClientThatLeavesDuringAHandlerIsHarmless) {
   Gate gate(loop_);
   int running = 0;
-  serve([&](ServerRequest) { return wait_for(&gate, &running); });
+  serve([&](ServerRequest) { return answer_late(&gate, &running); });
   const int fd = connect();
   RawPeer::write_all(fd, "GET / HTTP/1.1\r\nHost: x\r\n\r\n");
   loop_.run_until([&] { return running == 1; });
@@ -335,7 +335,7 @@ TEST_F(HttpServerTest, AClientThatLeavesDuringAHandlerIsHarmless) {
 TEST_F(HttpServerTest, DestroyedDuringAHandlerItClosesEverything) {
   Gate gate(loop_);
   int running = 0;
-  serve([&](ServerRequest) { return wait_for(&gate, &running); });
+  serve([&](ServerRequest) { return answer_late(&gate, &running); });
   client_ = make_http_client(loop_, {});
   Scope scope(loop_);
   std::optional<Result<HttpResponse>> out;

@@ -367,6 +367,22 @@ TEST_F(HttpClientTest, AnExplicitProxyIsUsed) {
   EXPECT_THAT(seen, HasSubstr("GET http://somewhere.invalid/x HTTP/1.1\r\n"));
 }
 
+TEST_F(HttpClientTest, AProxyOfTheEnvironmentIsForOtherMachines) {
+  RawPeer proxy([&](int fd, int) {
+    RawPeer::read_request(fd);
+    RawPeer::write_all(fd, "HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n");
+  });
+  RawPeer peer([&](int fd, int) {
+    RawPeer::read_request(fd);
+    RawPeer::write_all(fd, kHello);
+  });
+  ::setenv("http_proxy", proxy.url().c_str(), 1);
+  make_client();
+  EXPECT_EQ(send(get("http://somewhere.invalid/x"))->status, 403);
+  EXPECT_EQ(send(get(peer.url()))->body, "hello");
+  ::unsetenv("http_proxy");
+}
+
 TEST_F(HttpClientTest, AProxyThatRefusesMeansNotSent) {
   RawPeer proxy([&](int fd, int) {
     RawPeer::read_request(fd);

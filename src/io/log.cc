@@ -1,5 +1,6 @@
 #include "io/log.h"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -208,6 +209,8 @@ std::string format_log_line(const LogOptions& options, Wall time, LogLevel level
 std::shared_ptr<LogSink> make_stderr_sink(LogOptions options, std::function<Wall()> wall_now) {
   return std::make_shared<StderrSink>(options, std::move(wall_now));
 }
+
+std::string Log::text_of(double value) { return fmt::format("{}", value); }
 
 Log Log::named(std::string_view name) const {
   Log copy = *this;

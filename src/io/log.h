@@ -2,8 +2,7 @@
 // they share. No global logger exists, so simulated replicas do not mix.
 #pragma once
 
-#include <fmt/format.h>
-
+#include <concepts>
 #include <functional>
 #include <memory>
 #include <string>
@@ -51,7 +50,7 @@ class Log {
   template <class V>
   Log with(std::string_view key, const V& value) const {
     Log copy = *this;
-    copy.fields_.emplace_back(key, fmt::format("{}", value));
+    copy.fields_.emplace_back(key, text_of(value));
     return copy;
   }
 
@@ -83,10 +82,21 @@ class Log {
     append(fields, rest...);
     sink_->write(level, name_, message, fields);
   }
+  static std::string text_of(std::string_view text) { return std::string(text); }
+  static std::string text_of(double value);
+  template <std::integral V>
+  static std::string text_of(V value) {
+    static_assert(!std::same_as<V, char>, "a character is a text: give it as one");
+    if constexpr (std::same_as<V, bool>) {
+      return value ? "true" : "false";
+    } else {
+      return std::to_string(value);
+    }
+  }
   static void append(LogFields&) {}
   template <class V, class... Rest>
   static void append(LogFields& fields, std::string_view key, const V& value, const Rest&... rest) {
-    fields.emplace_back(key, fmt::format("{}", value));
+    fields.emplace_back(key, text_of(value));
     append(fields, rest...);
   }
 

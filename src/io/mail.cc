@@ -2,23 +2,14 @@
 
 #include <fmt/format.h>
 #include <openssl/evp.h>
-#include <openssl/ssl.h>
-#include <openssl/x509v3.h>
 
 #include <algorithm>
-#include <boost/asio/connect.hpp>
-#include <boost/asio/ip/tcp.hpp>
-#include <boost/asio/read_until.hpp>
-#include <boost/asio/ssl/context.hpp>
-#include <boost/asio/ssl/stream.hpp>
-#include <boost/asio/write.hpp>
-#include <cstdlib>
-#include <filesystem>
 #include <set>
 
 #include "io/real_loop.h"
 #include "io/redact.h"
 #include "io/sync.h"
+#include "io/tcp_stream.h"
 
 // Why not libcurl, as for HTTP: its SMTP waits inside the call for the answers to the text and to QUIT, and when a
 // transfer is cancelled. A slow mail server would stop the whole process for that long.
@@ -27,16 +18,10 @@ namespace careen::io {
 
 namespace {
 
-namespace asio = boost::asio;
-using asio::ip::tcp;
-using ErrorCode = boost::system::error_code;
-
 constexpr size_t kLongestReply = 64 << 10;
 constexpr size_t kShownReply = 300;
 // The mail has been taken by then; the rest is courtesy.
 constexpr Duration kQuitLimit = seconds{2};
-// Where systems keep all authorities in one file, for those whose OpenSSL looks elsewhere.
-constexpr const char* kSystemAuthorities = "/etc/ssl/certs/ca-certificates.crt";
 
 struct Server {
   std::string host;
@@ -102,36 +87,6 @@ std::string plain_response(const MailLogin& login) {
   return base64(text);
 }
 
-// Fills the context with authorities and certificates as the options say.
-ErrorCode configure(asio::ssl::context& context, const TlsOptions& tls) {
-  SSL_CTX_set_min_proto_version(context.native_handle(), TLS1_2_VERSION);
-  SSL_CTX_set_verify(context.native_handle(), tls.insecure ? SSL_VERIFY_NONE : SSL_VERIFY_PEER, nullptr);
-  ErrorCode error;
-  if (!tls.ca_pem.empty()) {
-    context.add_certificate_authority(asio::buffer(tls.ca_pem), error);
-  } else {
-    context.set_default_verify_paths(error);
-    std::error_code ignored;
-    if (std::getenv("SSL_CERT_FILE") == nullptr && std::filesystem::exists(kSystemAuthorities, ignored)) {
-      context.load_verify_file(kSystemAuthorities, error);
-    }
-  }
-  if (!error && !tls.client_cert_pem.empty()) {
-    context.use_certificate_chain(asio::buffer(tls.client_cert_pem), error);
-    if (!error) context.use_private_key(asio::buffer(tls.client_key_pem), asio::ssl::context::pem, error);
-  }
-  return error;
-}
-
-// The server has to prove this name, which may be an address.
-void expect_name(SSL* tls, const std::string& name) {
-  X509_VERIFY_PARAM* wanted = SSL_get0_param(tls);
-  X509_VERIFY_PARAM_set_hostflags(wanted, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
-  if (X509_VERIFY_PARAM_set1_ip_asc(wanted, name.c_str()) == 1) return;
-  SSL_set1_host(tls, name.c_str());
-  SSL_set_tlsext_host_name(tls, name.c_str());
-}
-
 // A reply of the server: its code, and its lines without it.
 struct Reply {
   int code = 0;
@@ -195,117 +150,88 @@ struct Offers {
   }
 };
 
-// The wire. One operation at a time; Asio's handlers share the connection, so that its buffers outlive a task that is
-// cancelled while they are in use.
-class Connection : public std::enable_shared_from_this<Connection> {
+// The wire. One operation at a time; what the stream does shares the connection, which so outlives a task that is
+// cancelled meanwhile.
+class MailConnection : public std::enable_shared_from_this<MailConnection> {
  public:
-  explicit Connection(RealLoop& loop) : resolver_(loop.asio()), socket_(loop.asio()), happened_(loop) {}
+  explicit MailConnection(RealLoop& loop) : stream_(make_tcp_stream(loop)), happened_(loop) {}
 
-  Task<ErrorCode> connect(Server server) {
-    resolver_.async_resolve(server.host, server.port,
-                            [self = shared_from_this()](ErrorCode error, tcp::resolver::results_type found) {
-                              self->found_ = std::move(found);
-                              self->finish(error);
-                            });
-    co_await happened_.wait();
-    if (error_) co_return error_;
-    asio::async_connect(socket_, found_,
-                        [self = shared_from_this()](ErrorCode error, const tcp::endpoint&) { self->finish(error); });
-    co_await happened_.wait();
-    co_return error_;
+  Task<std::error_code> connect(Server server) {
+    stream_->connect(server.host, server.port, finished());
+    co_return co_await outcome();
   }
 
-  Task<ErrorCode> handshake(std::shared_ptr<asio::ssl::context> context, std::string name) {
-    context_ = std::move(context);
-    tls_.emplace(socket_, *context_);
-    expect_name(tls_->native_handle(), name);
-    tls_->async_handshake(asio::ssl::stream_base::client,
-                          [self = shared_from_this()](ErrorCode error) { self->finish(error); });
-    co_await happened_.wait();
-    encrypted_ = !error_;
-    co_return error_;
+  Task<std::error_code> start_tls(TlsContext context, std::string name) {
+    stream_->start_tls(std::move(context), name, finished());
+    const std::error_code error = co_await outcome();
+    encrypted_ = !error;
+    co_return error;
   }
 
-  Task<ErrorCode> write(std::string text) {
-    outgoing_ = std::move(text);
-    const auto finished = [self = shared_from_this()](ErrorCode error, size_t) { self->finish(error); };
-    if (tls_) {
-      asio::async_write(*tls_, asio::buffer(outgoing_), finished);
-    } else {
-      asio::async_write(socket_, asio::buffer(outgoing_), finished);
+  Task<std::error_code> write(std::string text) {
+    stream_->write(std::move(text), "", finished());
+    co_return co_await outcome();
+  }
+
+  // Up to and with the line's end. A line that is too long is errc::message_size.
+  Task<std::error_code> read_line(std::string& line) {
+    for (;;) {
+      const size_t end = std::string_view(incoming_).substr(0, kLongestReply).find('\n');
+      if (end != std::string::npos) {
+        line = incoming_.substr(0, end + 1);
+        incoming_.erase(0, end + 1);
+        co_return std::error_code{};
+      }
+      if (incoming_.size() >= kLongestReply) co_return std::make_error_code(std::errc::message_size);
+      stream_->read([self = shared_from_this()](std::error_code error, std::string_view bytes) {
+        self->incoming_ += bytes;
+        self->finish(error);
+      });
+      if (const std::error_code error = co_await outcome()) co_return error;
     }
-    co_await happened_.wait();
-    co_return error_;
-  }
-
-  // Up to and with the line's end.
-  Task<ErrorCode> read_line(std::string& line) {
-    const auto finished = [self = shared_from_this()](ErrorCode error, size_t length) {
-      self->line_length_ = length;
-      self->finish(error);
-    };
-    const auto buffer = asio::dynamic_buffer(incoming_, kLongestReply);
-    if (tls_) {
-      asio::async_read_until(*tls_, buffer, '\n', finished);
-    } else {
-      asio::async_read_until(socket_, buffer, '\n', finished);
-    }
-    co_await happened_.wait();
-    if (error_) co_return error_;
-    line = incoming_.substr(0, line_length_);
-    incoming_.erase(0, line_length_);
-    co_return ErrorCode{};
   }
 
   bool encrypted() const { return encrypted_; }
   // More has come than was read.
   bool has_unread() const { return !incoming_.empty(); }
-  // Why the server's certificate does not do; empty when that was not the trouble.
-  std::string certificate_trouble() {
-    const long result = tls_ ? SSL_get_verify_result(tls_->native_handle()) : X509_V_OK;
-    return result == X509_V_OK ? "" : X509_verify_cert_error_string(result);
-  }
-
-  void close() {
-    resolver_.cancel();
-    ErrorCode ignored;
-    socket_.close(ignored);
-  }
+  std::string certificate_trouble() const { return stream_->certificate_trouble(); }
+  void close() { stream_->close(); }
 
  private:
-  void finish(ErrorCode error) {
+  TcpStream::Done finished() {
+    return [self = shared_from_this()](std::error_code error) { self->finish(error); };
+  }
+  void finish(std::error_code error) {
     error_ = error;
     happened_.notify();
   }
+  Task<std::error_code> outcome() {
+    co_await happened_.wait();
+    co_return error_;
+  }
 
-  tcp::resolver resolver_;
-  tcp::resolver::results_type found_;
-  tcp::socket socket_;
-  std::shared_ptr<asio::ssl::context> context_;
-  std::optional<asio::ssl::stream<tcp::socket&>> tls_;
+  std::shared_ptr<TcpStream> stream_;
   bool encrypted_ = false;
-  std::string outgoing_;
   std::string incoming_;
-  size_t line_length_ = 0;
-  ErrorCode error_;
+  std::error_code error_;
   Signal happened_;
 };
 
 // What the client's mails share. They hold it, so that the client may go before them.
-struct Shared {
+struct MailShared {
   RealLoop& loop;
   const MailClientOptions options;
-  std::shared_ptr<asio::ssl::context> tls;  // made when first needed
+  TlsContext tls;  // made when first needed
 };
 
 // The conversation that carries one mail.
 class Dialogue {
  public:
-  Dialogue(std::shared_ptr<Shared> shared, const Mail& mail, Server server)
+  Dialogue(std::shared_ptr<MailShared> shared, const Mail& mail, Server server)
       : shared_(std::move(shared)),
         mail_(mail),
         server_(std::move(server)),
-        connection_(std::make_shared<Connection>(shared_->loop)) {
+        connection_(std::make_shared<MailConnection>(shared_->loop)) {
     if (mail.login) secrets_ = {mail.login->password, plain_response(*mail.login)};
   }
   Dialogue(const Dialogue&) = delete;
@@ -349,18 +275,16 @@ class Dialogue {
     // 421: the server as a whole is about to go.
     return failed(reply.code == 421 ? ErrorKind::closed : ErrorKind::protocol, "the server refused: " + reply.text());
   }
-  tl::unexpected<Error> broken(ErrorCode error) const {
-    if (error == asio::error::not_found) return failed(ErrorKind::protocol, "the answer is too long");
-    if (error == asio::error::eof || error == asio::ssl::error::stream_truncated) {
-      return failed(ErrorKind::closed, "the server closed the connection");
-    }
+  tl::unexpected<Error> broken(const std::error_code& error) const {
+    if (error == std::errc::message_size) return failed(ErrorKind::protocol, "the answer is too long");
+    if (TcpStream::is_end(error)) return failed(ErrorKind::closed, "the server closed the connection");
     return failed(ErrorKind::closed, "the connection was lost: " + error.message());
   }
 
-  std::shared_ptr<Shared> shared_;
+  std::shared_ptr<MailShared> shared_;
   const Mail& mail_;
   Server server_;
-  std::shared_ptr<Connection> connection_;
+  std::shared_ptr<MailConnection> connection_;
   std::vector<std::string> secrets_;
   std::string doing_;
   Offers offers_;
@@ -371,7 +295,7 @@ Task<Result<Reply>> Dialogue::hear() {
   size_t length = 0;
   for (;;) {
     std::string line;
-    if (const ErrorCode error = co_await connection_->read_line(line)) co_return broken(error);
+    if (const std::error_code error = co_await connection_->read_line(line)) co_return broken(error);
     length += line.size();
     auto part = ReplyLine::parse(line);
     if (!part || (reply.code != 0 && reply.code != part->code)) {
@@ -387,7 +311,7 @@ Task<Result<Reply>> Dialogue::hear() {
 Task<Result<Reply>> Dialogue::ask(std::string command, std::string doing) {
   doing_ = std::move(doing);
   command += "\r\n";
-  if (const ErrorCode error = co_await connection_->write(std::move(command))) co_return broken(error);
+  if (const std::error_code error = co_await connection_->write(std::move(command))) co_return broken(error);
   co_return co_await hear();
 }
 
@@ -435,14 +359,12 @@ Task<Result<void>> Dialogue::encrypt() {
   if (connection_->has_unread()) co_return failed(ErrorKind::tls, "the server went on without waiting for TLS");
   const TlsOptions& options = shared_->options.tls;
   if (!shared_->tls) {
-    auto context = std::make_shared<asio::ssl::context>(asio::ssl::context::tls_client);
-    if (const ErrorCode error = configure(*context, options)) {
-      co_return failed(ErrorKind::tls, "the authorities or certificates cannot be used: " + error.message());
-    }
-    shared_->tls = std::move(context);
+    auto context = make_client_context(options);
+    if (!context) co_return failed(ErrorKind::tls, context.error().message);
+    shared_->tls = std::move(*context);
   }
-  const ErrorCode error =
-      co_await connection_->handshake(shared_->tls, options.server_name.empty() ? server_.host : options.server_name);
+  const std::error_code error =
+      co_await connection_->start_tls(shared_->tls, options.server_name.empty() ? server_.host : options.server_name);
   if (const std::string why = connection_->certificate_trouble(); error && !why.empty()) {
     co_return failed(ErrorKind::tls, "the server's certificate is not accepted: " + why);
   }
@@ -482,14 +404,14 @@ Task<Result<void>> Dialogue::address() {
 Task<Result<void>> Dialogue::hand_over() {
   if (auto ok = co_await expect("DATA", 354, "DATA"); !ok) co_return ok;
   doing_ = "text of the mail";
-  if (const ErrorCode error = co_await connection_->write(smtp_content(mail_))) co_return broken(error);
+  if (const std::error_code error = co_await connection_->write(smtp_content(mail_))) co_return broken(error);
   const auto reply = co_await hear();
   if (!reply) co_return tl::make_unexpected(reply.error());
   if (reply->code != 250) co_return refused(*reply);
   co_return Result<void>{};
 }
 
-Task<Result<void>> send_mail(std::shared_ptr<Shared> shared, Mail mail) {
+Task<Result<void>> send_mail(std::shared_ptr<MailShared> shared, Mail mail) {
   if (auto ok = check(mail); !ok) co_return ok;
   auto server = server_of(mail.server);
   if (!server) {
@@ -506,11 +428,11 @@ Task<Result<void>> send_mail(std::shared_ptr<Shared> shared, Mail mail) {
 class SmtpClient final : public MailClient {
  public:
   SmtpClient(RealLoop& loop, MailClientOptions options)
-      : shared_(std::make_shared<Shared>(Shared{loop, std::move(options), nullptr})) {}
+      : shared_(std::make_shared<MailShared>(MailShared{loop, std::move(options), nullptr})) {}
   Task<Result<void>> send(Mail mail) override { return send_mail(shared_, std::move(mail)); }
 
  private:
-  std::shared_ptr<Shared> shared_;
+  std::shared_ptr<MailShared> shared_;
 };
 
 }  // namespace

@@ -9,7 +9,7 @@ namespace {
 
 constexpr double kFast = 100'000;
 
-Task<void> note_after(Loop& loop, Duration wait, std::vector<Duration>& out, Steady start) {
+Task<void> note_time_after(Loop& loop, Duration wait, std::vector<Duration>& out, Steady start) {
   co_await sleep_for(loop, wait);
   out.push_back(loop.now() - start);
 }
@@ -21,8 +21,8 @@ TEST(PacedTime, virtual_timers_ring_at_their_virtual_time) {
   const auto loop = time.make_loop();
   Scope scope(*loop);
   std::vector<Duration> rang;
-  scope.spawn(note_after(*loop, hours{1}, rang, time.now()));
-  scope.spawn(note_after(*loop, minutes{1}, rang, time.now()));
+  scope.spawn(note_time_after(*loop, hours{1}, rang, time.now()));
+  scope.spawn(note_time_after(*loop, minutes{1}, rang, time.now()));
   PacedTime paced(real, time, kFast);
   paced.run_until([&] { return rang.size() == 2; });
   EXPECT_EQ(rang, (std::vector<Duration>{minutes{1}, hours{1}}));
@@ -35,7 +35,7 @@ TEST(PacedTime, the_virtual_clock_is_not_ahead) {
   const auto loop = time.make_loop();
   Scope scope(*loop);
   std::vector<Duration> rang;
-  scope.spawn(note_after(*loop, minutes{10}, rang, time.now()));
+  scope.spawn(note_time_after(*loop, minutes{10}, rang, time.now()));
   const Steady begun = real.now();
   PacedTime paced(real, time, kFast);
   paced.run_until([&] { return !rang.empty(); });

@@ -29,5 +29,6 @@ using Result = tl::expected<T, Error>;
 inline tl::unexpected<Error> fail(ErrorKind kind, std::string message) {
   return tl::make_unexpected(Error{kind, std::move(message)});
 }
+inline tl::unexpected<Error> refuse(std::string message) { return fail(ErrorKind::invalid, std::move(message)); }
 
 }  // namespace careen::io

@@ -1,10 +1,5 @@
 #include "io/server_tls.h"
 
-#include <fmt/format.h>
-#include <openssl/ssl.h>
-
-#include <boost/asio/ssl/context.hpp>
-
 #include "io/files.h"
 #include "io/real_loop.h"
 
@@ -12,28 +7,8 @@ namespace careen::io {
 
 namespace {
 
-namespace asio = boost::asio;
-using ErrorCode = boost::system::error_code;
-
 // How often the files of a certificate are looked at when nothing told of a change.
 constexpr Duration kLookAtFiles = seconds{10};
-
-// The places are for the error.
-Result<TlsContext> make_tls(const KeyPair& pair, const std::string& cert_place, const std::string& key_place) {
-  auto context = std::make_shared<asio::ssl::context>(asio::ssl::context::tls_server);
-  ::SSL_CTX_set_min_proto_version(context->native_handle(), TLS1_2_VERSION);
-  ErrorCode error;
-  context->use_certificate_chain(asio::buffer(pair.certificate), error);
-  if (error) {
-    return fail(ErrorKind::file, fmt::format("{} holds no usable certificate: {}", cert_place, error.message()));
-  }
-  context->use_private_key(asio::buffer(pair.key), asio::ssl::context::pem, error);
-  if (error) {
-    return fail(ErrorKind::file, fmt::format("{} holds no key that fits the certificate in {}: {}", key_place,
-                                             cert_place, error.message()));
-  }
-  return context;
-}
 
 // The certificate from files: watched, and looked at regularly besides, since not every file system tells of changes.
 class TlsFiles final : public ServerTls {
@@ -52,7 +27,7 @@ class TlsFiles final : public ServerTls {
     look_.set(loop_.now() + kLookAtFiles);
     auto pair = read();
     if (!pair) return tl::make_unexpected(std::move(pair.error()));
-    auto tls = make_tls(*pair, cert_, key_);
+    auto tls = make_server_context(*pair, cert_, key_);
     if (!tls) return tl::make_unexpected(std::move(tls.error()));
     loaded_ = std::move(*pair);
     context_ = std::move(*tls);
@@ -77,7 +52,7 @@ class TlsFiles final : public ServerTls {
   void load_again() {
     auto pair = read();
     if (pair && *pair == loaded_) return;
-    auto tls = pair ? make_tls(*pair, cert_, key_) : tl::make_unexpected(pair.error());
+    auto tls = pair ? make_server_context(*pair, cert_, key_) : tl::make_unexpected(pair.error());
     if (!tls) return tell_once(tls.error().message);
     loaded_ = std::move(*pair);
     told_.clear();
@@ -112,7 +87,7 @@ class TlsPair final : public ServerTls {
     const std::shared_ptr<const KeyPair> pair = ask_();
     if (!pair || pair == asked_) return context_;
     asked_ = pair;
-    auto tls = make_tls(*pair, "the certificate given", "the key given");
+    auto tls = make_server_context(*pair, "the certificate given", "the key given");
     if (tls) {
       context_ = std::move(*tls);
     } else {

@@ -5,14 +5,9 @@
 #include <memory>
 
 #include "io/http_server.h"
-
-namespace boost::asio::ssl {
-class context;
-}
+#include "io/tls_context.h"
 
 namespace careen::io {
-
-using TlsContext = std::shared_ptr<boost::asio::ssl::context>;
 
 class ServerTls {
  public:

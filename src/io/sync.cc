@@ -119,4 +119,13 @@ Task<int> race(Loop& loop, Task<void> first, Task<void> second) {
   co_return co_await out.take();
 }
 
+Task<void> wait_for(Signal& signal) { co_await signal.wait(); }
+Task<void> wait_for(Gate& gate) { co_await gate.wait(); }
+Task<void> wait_until(Loop& loop, Steady when) { co_await sleep_until(loop, when); }
+
+Task<bool> completed(Task<void> task) {
+  co_await std::move(task);
+  co_return true;
+}
+
 }  // namespace careen::io

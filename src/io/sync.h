@@ -207,4 +207,16 @@ Task<std::optional<T>> with_timeout(Loop& loop, Duration limit, Task<T> task) {
 // Runs both; the number (0 or 1) of the one that ended first. The other is cancelled.
 Task<int> race(Loop& loop, Task<void> first, Task<void> second);
 
+// Tasks for race and with_timeout of what else can be awaited.
+Task<void> wait_for(Signal& signal);
+Task<void> wait_for(Gate& gate);
+Task<void> wait_until(Loop& loop, Steady when);
+// True, for with_timeout, which tells by the value whether the task has ended.
+Task<bool> completed(Task<void> task);
+// Without a value, for Scope and race, which take none.
+template <class T>
+Task<void> keep(Task<T> task, std::optional<T>& out) {
+  out = co_await std::move(task);
+}
+
 }  // namespace careen::io

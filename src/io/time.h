@@ -40,6 +40,8 @@ inline double to_seconds(Duration d) { return std::chrono::duration<double>(d).c
 
 // RFC 3339 in UTC with up to nine fractional digits, trailing zeros dropped: 2026-03-01T10:00:00.5Z.
 std::string format_rfc3339(Wall t);
+// The second that has begun, without a fraction, as Kubernetes' Time has it: 2026-03-01T10:00:00Z.
+std::string format_whole_seconds(Wall t);
 // RFC 3339 with exactly six fractional digits, as Kubernetes' MicroTime wants it.
 std::string format_micro_time(Wall t);
 // Any RFC 3339 text (fraction and offset optional in length); nullopt when it is none. Years 1 to 9999 are

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "io/ascii.h"
 #include "kube/base64.h"
 #include "kube/json.h"
 
@@ -18,15 +19,8 @@ constexpr io::Duration kRenewBefore = io::minutes{1};
 // Answers that have expired already, or that the server refuses, are replaced no faster.
 constexpr io::Duration kPluginAtMostEvery = io::seconds{5};
 constexpr io::Duration kPluginTimeout = io::seconds{60};
-constexpr io::Duration kLongestPause = io::minutes{1};
+constexpr io::Duration kLongestPluginPause = io::minutes{1};
 constexpr size_t kShownOutput = 300;
-
-std::string trimmed(std::string_view text) {
-  constexpr std::string_view blank = " \t\r\n";
-  const size_t begin = text.find_first_not_of(blank);
-  if (begin == std::string_view::npos) return {};
-  return std::string(text.substr(begin, text.find_last_not_of(blank) - begin + 1));
-}
 
 bool fits_in_header(std::string_view text) {
   return std::ranges::none_of(text, [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F; });
@@ -60,11 +54,6 @@ void add_impersonation(const Impersonation& impersonate, io::Headers& headers) {
 }
 
 std::string text_of(JsonView value) { return std::string(value.text().value_or("")); }
-
-io::Task<bool> opened(io::Gate* gate) {
-  co_await gate->wait();
-  co_return true;
-}
 
 bool same(const io::TlsOptions& a, const io::TlsOptions& b) {
   return a.ca_pem == b.ca_pem && a.client_cert_pem == b.client_cert_pem && a.client_key_pem == b.client_key_pem &&
@@ -173,7 +162,7 @@ void Authenticator::read_files(bool now) {
       failure = content.error().message;
       return;
     }
-    std::string fresh = trim ? trimmed(*content) : std::move(*content);
+    std::string fresh = trim ? std::string(io::trimmed(*content)) : std::move(*content);
     if (fresh.empty() || (trim && !fits_in_header(fresh))) {
       failure = path + (fresh.empty() ? " is empty" : " has a control character in the token");
       return;
@@ -244,7 +233,7 @@ io::Task<void> Authenticator::run_plugin() {
     const std::string hint = config.install_hint.empty() ? "" : "; " + config.install_hint.substr(0, kShownOutput);
     answer = io::fail(io::ErrorKind::process, ended.error().message + hint);
   } else if (ended->exit_code != 0) {
-    const std::string said = trimmed(ended->err).substr(0, kShownOutput);
+    const std::string said(io::trimmed(ended->err).substr(0, kShownOutput));
     answer = io::fail(io::ErrorKind::process,
                       fmt::format("it ended with code {}{}{}", ended->exit_code, said.empty() ? "" : ": ", said));
   } else {
@@ -269,7 +258,7 @@ io::Task<void> Authenticator::run_plugin() {
     plugin_->failure = io::Error{io::ErrorKind::process, fmt::format("exec plugin \"{}\" gave no credentials: {}",
                                                                      config.command, answer.error().message)};
     const io::Duration pause = io::seconds{1} * (int64_t{1} << std::min(plugin_->failures++, 6));
-    plugin_->not_before = loop_.now() + std::min(pause, kLongestPause);
+    plugin_->not_before = loop_.now() + std::min(pause, kLongestPluginPause);
     if (plugin_usable()) warn_once(plugin_->failure->message);
   }
   plugin_->running = false;
@@ -278,7 +267,7 @@ io::Task<void> Authenticator::run_plugin() {
 
 io::Task<io::Result<Authenticator::Held>> Authenticator::await_plugin(io::Duration limit) {
   if (plugin_->running) {
-    const auto ended = co_await io::with_timeout(loop_, limit, opened(&plugin_->done));
+    const auto ended = co_await io::with_timeout(loop_, limit, io::completed(io::wait_for(plugin_->done)));
     if (!ended) {
       co_return io::fail(io::ErrorKind::process,
                          fmt::format("exec plugin \"{}\" gave no credentials in time", plugin_->config.command));

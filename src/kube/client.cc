@@ -4,24 +4,18 @@
 #include <cstdlib>
 #include <map>
 
+#include "io/loop.h"
+#include "io/metrics.h"
+#include "io/random.h"
 #include "kube/json.h"
 #include "kube/url.h"
 
 namespace careen::kube {
 
-namespace resources {
-const Resource nodes{"", "v1", "nodes", "Node", false};
-const Resource pods{"", "v1", "pods", "Pod", true};
-const Resource namespaces{"", "v1", "namespaces", "Namespace", false};
-const Resource leases{"coordination.k8s.io", "v1", "leases", "Lease", true};
-const Resource core_events{"", "v1", "events", "Event", true};
-const Resource events{"events.k8s.io", "v1", "events", "Event", true};
-}  // namespace resources
-
 namespace {
 
 constexpr io::Duration kFirstPause = io::milliseconds{250};
-constexpr io::Duration kLongestPause = io::seconds{10};
+constexpr io::Duration kLongestOwnPause = io::seconds{10};
 // A server that asks for more gets asked again after this.
 constexpr io::Duration kLongestAskedPause = io::seconds{60};
 
@@ -148,26 +142,6 @@ ApiError too_late() {
 
 }  // namespace
 
-std::string Resource::path(std::string_view ns, std::string_view name, std::string_view subresource) const {
-  std::string out = group.empty() ? "/api/" : "/apis/" + group + "/";
-  out += version;
-  if (namespaced && !ns.empty()) {
-    out += "/namespaces/";
-    append_encoded(out, ns);
-  }
-  out += '/';
-  out += plural;
-  if (!name.empty()) {
-    out += '/';
-    append_encoded(out, name);
-  }
-  if (!subresource.empty()) {
-    out += '/';
-    out += subresource;
-  }
-  return out;
-}
-
 // The series of each kind of request, found without building label maps.
 struct Client::Series {
   struct Outcome {
@@ -240,7 +214,7 @@ void Client::count_retry(const Resource& resource, std::string_view verb, const 
 
 // Doubles with each attempt; half of it is drawn, so that many clients do not come back in one moment.
 io::Duration Client::pause(int attempt, const ApiError& error) {
-  const io::Duration full = std::min(kFirstPause * (int64_t{1} << std::min(attempt - 1, 10)), kLongestPause);
+  const io::Duration full = std::min(kFirstPause * (int64_t{1} << std::min(attempt - 1, 10)), kLongestOwnPause);
   const auto drawn = [this](io::Duration d) {
     return std::chrono::duration_cast<io::Duration>(
         std::chrono::duration<double, std::nano>(static_cast<double>(d.count()) * random_.unit()));

@@ -2,36 +2,26 @@
 // text: what they mean is the caller's business.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 
-#include "io/loop.h"
-#include "io/metrics.h"
-#include "io/random.h"
 #include "io/task.h"
+#include "io/time.h"
 #include "kube/error.h"
+#include "kube/resource.h"
 #include "kube/transport.h"
 
+namespace careen::io {
+class Loop;
+class Metrics;
+class Random;
+}  // namespace careen::io
+
 namespace careen::kube {
-
-// A kind of object as the API paths name it.
-struct Resource {
-  std::string group;  // empty for the core group
-  std::string version;
-  std::string plural;
-  std::string kind;
-  bool namespaced = false;
-
-  // /api/v1/nodes, /apis/coordination.k8s.io/v1/namespaces/kube-system/leases/x/status …
-  std::string path(std::string_view ns = {}, std::string_view name = {}, std::string_view subresource = {}) const;
-};
-
-namespace resources {
-extern const Resource nodes, pods, namespaces, leases, core_events, events;
-}
 
 enum class PatchType { merge, json, strategic, apply };
 

@@ -16,7 +16,7 @@ class DecodeTest : public testing::Test {
   AtomPool atoms;
 };
 
-constexpr const char* kNode = R"({
+constexpr const char* kWorker = R"({
   "kind": "Node", "apiVersion": "v1",
   "metadata": {
     "name": "worker-1", "uid": "0b1c", "resourceVersion": "1234567890123",
@@ -37,7 +37,7 @@ constexpr const char* kNode = R"({
 })";
 
 TEST_F(DecodeTest, ReadsTheFieldsOfANode) {
-  const auto node = decode_node(kNode, atoms);
+  const auto node = decode_node(kWorker, atoms);
   ASSERT_TRUE(node) << node.error().message;
   EXPECT_EQ(node->name, "worker-1");
   EXPECT_EQ(node->key(), "worker-1");
@@ -101,7 +101,7 @@ TEST_F(DecodeTest, FieldsOfAnotherTypeAreAbsent) {
 }
 
 TEST_F(DecodeTest, WhatIsNoObjectIsAnErrorThatSaysSo) {
-  const std::string whole = kNode;
+  const std::string whole = kWorker;
   EXPECT_THAT(decode_node("", atoms).error().message, HasSubstr("a node"));
   EXPECT_FALSE(decode_node("[]", atoms));
   EXPECT_FALSE(decode_node("null", atoms));
@@ -116,8 +116,8 @@ TEST_F(DecodeTest, WhatIsNoObjectIsAnErrorThatSaysSo) {
 }
 
 TEST_F(DecodeTest, AHeartbeatChangesNoFacts) {
-  const auto before = decode_node(kNode, atoms);
-  std::string later = kNode;
+  const auto before = decode_node(kWorker, atoms);
+  std::string later = kWorker;
   later.replace(later.find("1234567890123"), 13, "1234567890999");
   later.replace(later.find("03:05:05"), 8, "03:05:15");
   const auto after = decode_node(later, atoms);
@@ -127,7 +127,7 @@ TEST_F(DecodeTest, AHeartbeatChangesNoFacts) {
 }
 
 TEST_F(DecodeTest, EveryFactOfANodeCounts) {
-  const auto node = *decode_node(kNode, atoms);
+  const auto node = *decode_node(kWorker, atoms);
   const auto differs = [&](auto change) {
     Node other = node;
     change(other);

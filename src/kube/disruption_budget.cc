@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "kube/cache.h"
 #include "kube/json.h"
 #include "kube/pod_store.h"
 #include "kube/raw_object.h"

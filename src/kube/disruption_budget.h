@@ -7,14 +7,15 @@
 #include <vector>
 
 #include "io/result.h"
-#include "kube/cache.h"
-#include "kube/client.h"
 #include "kube/label_selector.h"
 #include "kube/objects.h"
-#include "kube/sink.h"
+#include "kube/resource.h"
 
 namespace careen::kube {
 
+class RawObject;
+template <class T>
+class Store;
 struct Pod;
 
 struct DisruptionBudget {

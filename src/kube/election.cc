@@ -8,8 +8,15 @@
 #include <cstdlib>
 #include <utility>
 
+#include "io/metrics.h"
+#include "io/problems.h"
+#include "io/random.h"
+#include "io/task.h"
+#include "kube/client.h"
+#include "kube/error.h"
 #include "kube/json.h"
 #include "kube/stream.h"
+#include "kube/transport.h"
 
 namespace careen::kube {
 
@@ -31,7 +38,7 @@ constexpr io::Duration kShortestWindow = io::seconds{1};
 constexpr io::Duration kReleaseLimit = io::seconds{5};
 constexpr io::Duration kReleaseRetry = io::milliseconds{200};
 constexpr io::Duration kForbiddenWatchRetry = io::minutes{1};
-constexpr size_t kLongestLine = 1 << 20;
+constexpr size_t kLongestLeaseEvent = 1 << 20;
 constexpr size_t kOpenAttempts = 16;
 
 std::string text(JsonView value) { return std::string(value.text().value_or("")); }
@@ -42,9 +49,6 @@ uint64_t as_number(std::string_view version) {
   const auto [end, failed] = std::from_chars(version.data(), version.data() + version.size(), out);
   return failed == std::errc{} && end == version.data() + version.size() ? out : 0;
 }
-
-io::Task<void> wait_for(io::Signal* signal) { co_await signal->wait(); }
-io::Task<void> wait_until(io::Loop* loop, io::Steady when) { co_await io::sleep_until(*loop, when); }
 
 }  // namespace
 
@@ -228,7 +232,7 @@ io::Task<void> Election::keep() {
 }
 
 io::Task<void> Election::changed_or(io::Steady when) {
-  co_await io::race(loop_, wait_for(&changed_), wait_until(&loop_, when));
+  co_await io::race(loop_, io::wait_for(changed_), io::wait_until(loop_, when));
 }
 
 // One try: looks at the lock (or trusts what we know of it), and writes it if it is ours to take.
@@ -398,7 +402,7 @@ io::Task<void> Election::read_events(Stream& stream) {
       if (type == EventType::error) return false;
       return decode_text(object).map([&](const std::string& lease) { return take_event(type, lease); });
     });
-    if (!useful || !*useful || events.buffer().size() > kLongestLine) co_return;
+    if (!useful || !*useful || events.buffer().size() > kLongestLeaseEvent) co_return;
   }
 }
 

@@ -10,16 +10,26 @@
 #include <string_view>
 #include <vector>
 
-#include "io/loop.h"
-#include "io/metrics.h"
-#include "io/problems.h"
-#include "io/random.h"
+#include "io/log.h"
 #include "io/sync.h"
-#include "kube/client.h"
+#include "io/task.h"
+#include "io/time.h"
+
+namespace careen::io {
+class Counter;
+class Gauge;
+class Loop;
+class Metrics;
+class Problems;
+class Random;
+}  // namespace careen::io
 
 namespace careen::kube {
 
+class Client;
+class Stream;
 enum class EventType;
+struct ApiError;
 
 struct ElectionOptions {
   std::string ns;

@@ -17,6 +17,8 @@
 #include <utility>
 #include <vector>
 
+#include "io/metrics.h"
+#include "io/problems.h"
 #include "io/virtual_time.h"
 #include "kube/election.h"
 
@@ -24,7 +26,7 @@ namespace careen::kube {
 
 namespace json = boost::json;
 
-inline Response status(int code, std::string reason) {
+inline Response refusal(int code, std::string reason) {
   const json::object body{{"kind", "Status"}, {"code", code}, {"reason", reason}, {"message", "refused: " + reason}};
   return {code, json::serialize(body), std::nullopt};
 }
@@ -41,18 +43,18 @@ class LeaseServer {
 
   Response handle(const Request& request) {
     ++count[request.method];
-    if (request.method == "GET") return lease ? ok() : status(404, "NotFound");
+    if (request.method == "GET") return lease ? ok() : refusal(404, "NotFound");
     json::object object = json::parse(request.body).as_object();
     if (request.method == "POST") {
-      if (lease) return status(409, "AlreadyExists");
+      if (lease) return refusal(409, "AlreadyExists");
       object["metadata"].as_object()["uid"] = "uid-" + std::to_string(version_);
       store(std::move(object), "ADDED");
       return ok();
     }
-    if (request.method != "PUT") return status(405, "MethodNotAllowed");
-    if (!lease) return status(404, "NotFound");
+    if (request.method != "PUT") return refusal(405, "MethodNotAllowed");
+    if (!lease) return refusal(404, "NotFound");
     if (object["metadata"].at("resourceVersion") != lease->at("metadata").at("resourceVersion")) {
-      return status(409, "Conflict");
+      return refusal(409, "Conflict");
     }
     store(std::move(object), "MODIFIED");
     return ok();

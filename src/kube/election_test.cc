@@ -238,7 +238,7 @@ TEST_F(ElectionTest, TheWindowShrinksFromTheMomentOfSending) {
 // The answer to a renewal got lost but it took effect: the lease shows it, and it counts from when it was sent.
 TEST_F(ElectionTest, ARenewalWhoseAnswerGotLostCountsFromItsSending) {
   Replica& a = add("a_1");
-  a.wire.refuse_watch = status(403, "Forbidden");
+  a.wire.refuse_watch = refusal(403, "Forbidden");
   ASSERT_TRUE(lead(a));
   const auto first = time.now() - 2 * a.wire.latency;
   a.wire.lose_answers = true;
@@ -249,7 +249,7 @@ TEST_F(ElectionTest, ARenewalWhoseAnswerGotLostCountsFromItsSending) {
   EXPECT_EQ(*a.election.write_window(), first + milliseconds{14'500} - time.now()) << "not known to have been applied";
   // The lease is read again; the write after it is refused, so that only what was read can count.
   a.wire.lose_answers = false;
-  a.wire.refuse_writes = status(503, "ServiceUnavailable");
+  a.wire.refuse_writes = refusal(503, "ServiceUnavailable");
   const int reads = server.count["GET"];
   ASSERT_TRUE(run_until([&] { return server.count["GET"] > reads; }, seconds{5}));
   run(milliseconds{10});
@@ -262,10 +262,10 @@ TEST_F(ElectionTest, ARenewalWhoseAnswerGotLostCountsFromItsSending) {
 // The lease names us as its holder, but the renewTime is none of ours: nothing is gained by that.
 TEST_F(ElectionTest, ARenewTimeOfSomebodyElseDoesNotCount) {
   Replica& a = add("a_1");
-  a.wire.refuse_watch = status(403, "Forbidden");
+  a.wire.refuse_watch = refusal(403, "Forbidden");
   ASSERT_TRUE(lead(a));
   const auto first = time.now() - 2 * a.wire.latency;
-  a.wire.refuse_writes = status(503, "ServiceUnavailable");
+  a.wire.refuse_writes = refusal(503, "ServiceUnavailable");
   run(seconds{6});
   server.spec()["renewTime"] = "2026-01-01T00:00:00.123456Z";
   server.touch();
@@ -398,7 +398,7 @@ TEST_F(ElectionTest, ALeaderWhoseLockWasTakenStopsAtOnce) {
 // Without a watch the next renewal finds it.
 TEST_F(ElectionTest, AConflictThatShowsAnotherHolderIsALoss) {
   Replica& a = add("a_1");
-  a.wire.refuse_watch = status(403, "Forbidden");
+  a.wire.refuse_watch = refusal(403, "Forbidden");
   ASSERT_TRUE(lead(a));
   server.spec()["holderIdentity"] = "somebody";
   server.touch();
@@ -439,7 +439,7 @@ TEST_F(ElectionTest, MissingRightsAreOneProblemThatEnds) {
   loops.push_back(time.make_loop());
   replicas.push_back(std::make_unique<Replica>(*loops.back(), server, late, "a_1", 1));
   Replica& a = *replicas.back();
-  a.wire.refuse = status(403, "Forbidden");
+  a.wire.refuse = refusal(403, "Forbidden");
   a.start();
   run(minutes{5});
   ASSERT_EQ(a.problems.open().size(), 1u);
@@ -454,7 +454,7 @@ TEST_F(ElectionTest, MissingRightsAreOneProblemThatEnds) {
 // Reading is allowed and writing is not: still one message, not one for each turn.
 TEST_F(ElectionTest, RightsToReadAloneAreOneProblem) {
   Replica& a = add("a_1");
-  a.wire.refuse_writes = status(403, "Forbidden");
+  a.wire.refuse_writes = refusal(403, "Forbidden");
   run(minutes{5});
   EXPECT_EQ(a.lines->errors.size(), 1u);
   EXPECT_EQ(a.problems.open().size(), 1u);
@@ -479,7 +479,7 @@ TEST_F(ElectionTest, WithoutAWatchTheLeaseIsReadEveryFewSeconds) {
   Replica& a = add("a_1");
   ASSERT_TRUE(lead(a));
   Replica& b = add("b_2");
-  b.wire.refuse_watch = status(403, "Forbidden");
+  b.wire.refuse_watch = refusal(403, "Forbidden");
   run(seconds{10});
   const int before = server.count["GET"];
   run(minutes{1});

@@ -9,7 +9,14 @@
 #include <unordered_set>
 #include <utility>
 
+#include "io/loop.h"
+#include "io/metrics.h"
+#include "io/problems.h"
+#include "io/sync.h"
+#include "kube/client.h"
+#include "kube/error.h"
 #include "kube/json.h"
+#include "kube/resource.h"
 
 namespace careen::kube {
 
@@ -128,9 +135,6 @@ std::string count_patch(const Series& s) {
   if (s.core()) return Json::object({{"count", s.count}, {"lastTimestamp", whole_seconds(s.last)}}).dump();
   return Json::object({{"series", series_of(s)}}).dump();
 }
-
-io::Task<void> wait_for(io::Gate* gate) { co_await gate->wait(); }
-io::Task<void> wait_until(io::Loop* loop, io::Steady when) { co_await io::sleep_until(*loop, when); }
 
 }  // namespace
 
@@ -432,7 +436,7 @@ io::Task<void> EventRecorder::flush(io::Duration limit) {
   for (const SeriesPtr& series : parts.by_age) {
     if (series->stage == Series::Stage::idle && series->dirty()) parts.enqueue(series);
   }
-  co_await io::race(parts.loop, wait_for(&parts.idle), wait_until(&parts.loop, parts.loop.now() + limit));
+  co_await io::race(parts.loop, io::wait_for(parts.idle), io::wait_until(parts.loop, parts.loop.now() + limit));
 }
 
 size_t EventRecorder::pending() const { return parts_->queue.size() + static_cast<size_t>(parts_->in_flight); }

@@ -8,13 +8,18 @@
 #include <string>
 #include <string_view>
 
-#include "io/loop.h"
-#include "io/metrics.h"
-#include "io/problems.h"
-#include "io/sync.h"
-#include "kube/client.h"
+#include "io/task.h"
+#include "io/time.h"
+
+namespace careen::io {
+class Loop;
+class Metrics;
+class Problems;
+}  // namespace careen::io
 
 namespace careen::kube {
+
+class Client;
 
 struct ObjectReference {
   std::string api_version = "v1";

@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "io/metrics.h"
+#include "io/problems.h"
 #include "io/virtual_time.h"
 #include "kube/scripted_transport.h"
 
@@ -41,7 +43,7 @@ EventRecord node_event(std::string node = "n1", std::string note = "The node is 
   return event;
 }
 
-Response status(int code, std::string reason, std::string message = "no") {
+Response event_refusal(int code, std::string reason, std::string message = "no") {
   return {code, json::serialize(json::object{{"kind", "Status"}, {"reason", reason}, {"message", message}}), {}};
 }
 
@@ -307,7 +309,9 @@ TEST_F(EventsTest, MemoryIsBound) {
 
 TEST_F(EventsTest, MissingRightsAreOneProblem) {
   bool allowed = false;
-  respond = [&](const Request&) { return allowed ? Response{201, "{}", {}} : status(403, "Forbidden", "not allowed"); };
+  respond = [&](const Request&) {
+    return allowed ? Response{201, "{}", {}} : event_refusal(403, "Forbidden", "not allowed");
+  };
   for (int i = 0; i < 20; ++i) recorder.record(node_event("n" + std::to_string(i)));
   time.run_for(seconds{5});
   ASSERT_THAT(problems.open(), SizeIs(1));
@@ -334,8 +338,9 @@ TEST_F(EventsTest, AFailingNamespaceDoesNotFlap) {
   io::Scope running(*loop);
   running.spawn(other.run());
   respond = [](const Request& request) {
-    return request.path.find("/namespaces/ending/") != std::string::npos ? status(403, "Forbidden", "terminating")
-                                                                         : Response{201, "{}", {}};
+    return request.path.find("/namespaces/ending/") != std::string::npos
+               ? event_refusal(403, "Forbidden", "terminating")
+               : Response{201, "{}", {}};
   };
   for (int i = 0; i < 50; ++i) {
     EventRecord event = node_event("n" + std::to_string(i));
@@ -379,7 +384,7 @@ TEST_F(EventsTest, ATroubleThatIsLongOverIsNoProblem) {
 }
 
 TEST_F(EventsTest, MissingRightsStayAProblem) {
-  respond = [](const Request&) { return status(403, "Forbidden"); };
+  respond = [](const Request&) { return event_refusal(403, "Forbidden"); };
   recorder.record(node_event());
   time.run_for(io::hours{1});
   EXPECT_THAT(problems.open(), SizeIs(1));
@@ -388,7 +393,7 @@ TEST_F(EventsTest, MissingRightsStayAProblem) {
 // The answer to a creation got lost; the second try finds its own event there.
 TEST_F(EventsTest, AnEventThatExistsAlreadyIsOurs) {
   transport.fail(io::ErrorKind::timeout);
-  transport.answer(409, status(409, "AlreadyExists").body);
+  transport.answer(409, event_refusal(409, "AlreadyExists").body);
   recorder.record(node_event());
   time.run_for(minutes{1});
   EXPECT_EQ(dropped(), 0);
@@ -402,7 +407,7 @@ TEST_F(EventsTest, AnEventThatExistsAlreadyIsOurs) {
 TEST_F(EventsTest, ASeriesWhoseEventIsGoneIsWrittenAnew) {
   recorder.record(node_event());
   time.run_for(seconds{1});
-  transport.answer(404, status(404, "NotFound").body);
+  transport.answer(404, event_refusal(404, "NotFound").body);
   recorder.record(node_event());
   time.run_for(seconds{1});
   ASSERT_THAT(methods(), ElementsAre("POST", "PATCH", "POST"));

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <map>
 
+#include "io/ascii.h"
 #include "kube/base64.h"
 #include "kube/json.h"
 
@@ -201,13 +202,6 @@ bool has_control_character(std::string_view text) {
   return std::ranges::any_of(text, [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F; });
 }
 
-std::string trimmed(std::string_view text) {
-  constexpr std::string_view blank = " \t\r\n";
-  const size_t begin = text.find_first_not_of(blank);
-  if (begin == std::string_view::npos) return {};
-  return std::string(text.substr(begin, text.find_last_not_of(blank) - begin + 1));
-}
-
 std::string must_read(io::Files& files, const Place& place, const std::string& path) {
   io::Result<std::string> content = files.read(path);
   if (!content) place.refuse(content.error().message);
@@ -236,7 +230,7 @@ Pem read_pem(io::Files& files, const Mapping& mapping, const std::string& key, s
 }
 
 void check_server(const Mapping& cluster, Cluster& into, bool tls_by_default) {
-  std::string server = trimmed(cluster.text("server"));
+  std::string server(io::trimmed(cluster.text("server")));
   if (server.empty()) cluster.refuse("server", "must be given");
   if (server.find("://") == std::string::npos) server = (tls_by_default ? "https://" : "http://") + server;
   if (!server.starts_with("https://") && !server.starts_with("http://")) {
@@ -253,7 +247,7 @@ void check_server(const Mapping& cluster, Cluster& into, bool tls_by_default) {
 }
 
 void check_proxy(const Mapping& cluster, Cluster& into) {
-  into.proxy = trimmed(cluster.text("proxy-url"));
+  into.proxy = io::trimmed(cluster.text("proxy-url"));
   if (into.proxy.empty()) return;
   for (const std::string_view scheme : {"http://", "https://", "socks5://", "socks5h://"}) {
     if (into.proxy.starts_with(scheme) && into.proxy.size() > scheme.size() && !has_control_character(into.proxy)) {
@@ -351,13 +345,13 @@ ExecPlugin resolve_exec(const Mapping& exec, const Mapping& cluster) {
 
 Token resolve_token(io::Files& files, const Mapping& user) {
   Token token;
-  token.text = trimmed(user.text("token"));
+  token.text = io::trimmed(user.text("token"));
   if (const Place* place = user.find("tokenFile"); place && !place->text().empty()) {
     token.path = place->resolve(place->text());
     // With both, what the file says goes first, as soon as it says something.
     io::Result<std::string> content = files.read(token.path);
     if (!content && token.text.empty()) place->refuse(content.error().message);
-    if (content && !trimmed(*content).empty()) token.text = trimmed(*content);
+    if (content && !io::trimmed(*content).empty()) token.text = io::trimmed(*content);
     if (token.text.empty()) place->refuse(fmt::format("{} is empty", token.path));
   }
   if (has_control_character(token.text)) {

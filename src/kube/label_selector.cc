@@ -15,7 +15,7 @@ namespace {
 using Requirement = LabelSelector::Requirement;
 using Operator = LabelSelector::Operator;
 
-std::string quoted(std::string_view text) {
+std::string json_text(std::string_view text) {
   std::string out;
   append_json_text(out, text);
   return out;
@@ -97,7 +97,7 @@ class LabelParser {
     const Token key = take();
     if (key.kind != Token::Kind::word) return tl::unexpected("found '" + key.text + "', expected: identifier");
     if (const auto wrong = qualified_name_errors(key.text); !wrong.empty()) {
-      return tl::unexpected("<nil>: Invalid value: " + quoted(key.text) + ": " + wrong.front());
+      return tl::unexpected("<nil>: Invalid value: " + json_text(key.text) + ": " + wrong.front());
     }
     out.key = key.text;
     const Token::Kind next = peek().kind;
@@ -174,11 +174,11 @@ class LabelParser {
     for (size_t i = 0; i < out.values.size(); ++i) {
       const std::string field = "values[" + std::to_string(i) + "][" + out.key + "]: Invalid value: ";
       if (const auto wrong = label_value_errors(out.values[i]); !wrong.empty()) {
-        return tl::unexpected(field + quoted(out.values[i]) + ": " + wrong.front());
+        return tl::unexpected(field + json_text(out.values[i]) + ": " + wrong.front());
       }
       if (out.op != Operator::greater && out.op != Operator::less) continue;
       if (!number_in(out.values[i])) {
-        return tl::unexpected("values[" + std::to_string(i) + "]: Invalid value: " + quoted(out.values[i]) +
+        return tl::unexpected("values[" + std::to_string(i) + "]: Invalid value: " + json_text(out.values[i]) +
                               ": for 'Gt', 'Lt' operators, the value must be an integer");
       }
     }
@@ -227,7 +227,7 @@ tl::expected<Requirement, std::string> requirement_of(JsonView expression) {
   out.key = expression["key"].text().value_or("");
   const std::string_view name = expression["operator"].text().value_or("");
   const auto op = operator_named(name);
-  if (!op) return tl::unexpected(quoted(name) + " is not a valid label selector operator");
+  if (!op) return tl::unexpected(json_text(name) + " is not a valid label selector operator");
   out.op = *op;
   std::set<std::string> values;
   expression["values"].for_each_element([&](JsonView value) { values.emplace(value.text().value_or("")); });

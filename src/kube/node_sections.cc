@@ -22,7 +22,7 @@ bool is_inside(std::string_view pointer, std::string_view part) {
   return pointer.starts_with(part) && (pointer.size() == part.size() || pointer[part.size()] == '/');
 }
 
-std::string shortened(std::string_view pointer) {
+std::string first_keys(std::string_view pointer) {
   size_t end = 0;
   for (size_t keys = 0; keys < kMostKeys && end < pointer.size(); ++keys) {
     end = std::min(pointer.find('/', end + 1), pointer.size());
@@ -59,7 +59,7 @@ NodeSections::NodeSections(const std::set<std::string>& pointers) {
     if (pointer.empty()) {
       wanted.insert(kWhole.begin(), kWhole.end());
     } else if (pointer.front() == '/' && !is_held_anyway(pointer)) {
-      wanted.insert(shortened(pointer));
+      wanted.insert(first_keys(pointer));
     }
   }
   for (const std::string& pointer : wanted) {

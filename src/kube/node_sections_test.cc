@@ -15,7 +15,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
 
-constexpr const char* kNode = R"({
+constexpr const char* kSectionedNode = R"({
   "metadata": {
     "name": "a", "uid": "u", "resourceVersion": "7", "creationTimestamp": "2026-01-02T03:04:05Z",
     "labels": {"zone": "b", "example.com/x": "1"}, "annotations": {"note": "n"}, "finalizers": ["example.com/keep"],
@@ -32,7 +32,7 @@ constexpr const char* kNode = R"({
 
 class NodeSectionsTest : public testing::Test {
  protected:
-  Node node(std::set<std::string> pointers, std::string_view json = kNode) {
+  Node node(std::set<std::string> pointers, std::string_view json = kSectionedNode) {
     auto decoded = decode_node(json, atoms, NodeSections(pointers));
     EXPECT_TRUE(decoded) << decoded.error().message;
     return *decoded;
@@ -111,12 +111,12 @@ TEST_F(NodeSectionsTest, HeartbeatsChangeNoPart) {
   EXPECT_THAT(section("/status"), Not(HasSubstr("lastHeartbeatTime")));
   EXPECT_THAT(section("/status"), HasSubstr("kernelVersion"));
   for (const char* pointer : {"", "/status/conditions"}) {
-    EXPECT_TRUE(node({pointer}).same_facts(node({pointer}, beat(kNode)))) << pointer;
+    EXPECT_TRUE(node({pointer}).same_facts(node({pointer}, beat(kSectionedNode)))) << pointer;
   }
 }
 
 TEST_F(NodeSectionsTest, APartThatChangesIsAFact) {
-  std::string other = kNode;
+  std::string other = kSectionedNode;
   other.replace(other.find("6.1"), 3, "6.2");
   EXPECT_TRUE(node({}).same_facts(node({}, other)));
   EXPECT_TRUE(node({"/status/capacity"}).same_facts(node({"/status/capacity"}, other)));
@@ -135,7 +135,7 @@ TEST_F(NodeSectionsTest, OddDocumentsAreRead) {
       *node({"/status/conditions"}, R"({"status":{"conditions":null},"metadata":{"name":"a","resourceVersion":"1"}})")
            .section("/status/conditions"),
       "null");
-  const std::string whole = kNode;
+  const std::string whole = kSectionedNode;
   for (size_t length = 0; length + 1 < whole.size(); ++length) {
     ASSERT_FALSE(decode_node(std::string_view(whole).substr(0, length), atoms, NodeSections({"/status", "/spec"})));
   }
@@ -143,11 +143,11 @@ TEST_F(NodeSectionsTest, OddDocumentsAreRead) {
 
 TEST_F(NodeSectionsTest, TheDecoderSaysWhenItsNodesBecomeOthers) {
   NodeDecoder decoder(atoms);
-  EXPECT_TRUE(decoder.decode(kNode)->sections.empty());
+  EXPECT_TRUE(decoder.decode(kSectionedNode)->sections.empty());
   EXPECT_FALSE(decoder.want(NodeSections()));
   EXPECT_TRUE(decoder.want(NodeSections({"/spec/podCIDR"})));
   EXPECT_FALSE(decoder.want(NodeSections({"/spec/podCIDR", "/metadata/name"})));
-  EXPECT_EQ(decoder.decode(kNode)->sections.size(), 1u);
+  EXPECT_EQ(decoder.decode(kSectionedNode)->sections.size(), 1u);
 }
 
 TEST_F(NodeSectionsTest, DocumentOfANodeWithoutSections) {

@@ -1,9 +1,20 @@
 #include "kube/reflector.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cstdlib>
 
+#include "io/metrics.h"
+#include "io/problems.h"
+#include "io/random.h"
+#include "kube/client.h"
+#include "kube/decode.h"
+#include "kube/error.h"
+#include "kube/json.h"
+#include "kube/sink.h"
+#include "kube/stream.h"
 #include "kube/url.h"
 
 namespace careen::kube {

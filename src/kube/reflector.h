@@ -2,21 +2,33 @@
 // with three states; whatever goes wrong ends in one of them, is told once as a problem, and heals by itself.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 
+#include "io/log.h"
 #include "io/loop.h"
-#include "io/metrics.h"
-#include "io/problems.h"
-#include "io/random.h"
+#include "io/result.h"
 #include "io/sync.h"
 #include "io/task.h"
-#include "kube/client.h"
-#include "kube/sink.h"
+#include "io/time.h"
+#include "kube/resource.h"
+
+namespace careen::io {
+class Metrics;
+class Problems;
+class Random;
+}  // namespace careen::io
 
 namespace careen::kube {
+
+class Client;
+class RawObject;
+class Sink;
+enum class EventType;
+struct ApiError;
 
 struct ReflectorOptions {
   Resource resource;

@@ -1,11 +1,14 @@
 #include "kube/reflector.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <string>
 #include <vector>
 
+#include "io/metrics.h"
+#include "io/problems.h"
 #include "io/virtual_time.h"
 #include "kube/scripted_transport.h"
 
@@ -37,15 +40,15 @@ std::string page(int version, const std::vector<std::string>& items, std::string
                      fmt::join(items, ","));
 }
 
-std::string event(std::string_view type, const std::string& object) {
+std::string watch_event(std::string_view type, const std::string& object) {
   return fmt::format("{{\"type\":\"{}\",\"object\":{}}}\n", type, object);
 }
 
 std::string bookmark(int version) {
-  return event("BOOKMARK", fmt::format(R"({{"kind":"Node","metadata":{{"resourceVersion":"{}"}}}})", version));
+  return watch_event("BOOKMARK", fmt::format(R"({{"kind":"Node","metadata":{{"resourceVersion":"{}"}}}})", version));
 }
 
-std::string status(int code, std::string_view reason, std::string_view message) {
+std::string status_text(int code, std::string_view reason, std::string_view message) {
   return fmt::format(R"({{"kind":"Status","code":{},"reason":"{}","message":"{}"}})", code, reason, message);
 }
 
@@ -137,7 +140,8 @@ TEST_F(ReflectorTest, ListsPageByPageThenWatchesFromThere) {
   EXPECT_GE(limit, 300);
   EXPECT_LE(limit, 600);
 
-  push(event("ADDED", node("c", 101)) + event("MODIFIED", node("a", 102, "blue")) + event("DELETED", node("b", 103)));
+  push(watch_event("ADDED", node("c", 101)) + watch_event("MODIFIED", node("a", 102, "blue")) +
+       watch_event("DELETED", node("b", 103)));
   EXPECT_THAT(names(), ElementsAre("a", "c"));
   EXPECT_EQ(colour("a"), "blue");
   EXPECT_EQ(reflector->position(), 103u);
@@ -171,7 +175,7 @@ TEST_F(ReflectorTest, NobodySeesAHalfList) {
 
 TEST_F(ReflectorTest, ADroppedConnectionIsResumedWithoutAList) {
   start_watching();
-  push(event("MODIFIED", node("a", 105, "blue")));
+  push(watch_event("MODIFIED", node("a", 105, "blue")));
   stream().fail({io::ErrorKind::closed, "reset"});
   time.run_for(io::seconds{2});
   ASSERT_EQ(transport.streams.size(), 2u);
@@ -193,8 +197,8 @@ TEST_F(ReflectorTest, TheRegularEndOfAWatchIsResumedAtOnce) {
 // The connection breaks within an event: it counts as not told, and the next watch tells it again.
 TEST_F(ReflectorTest, HalfALineAtTheEndIsNoEvent) {
   start_watching();
-  const std::string second = event("MODIFIED", node("b", 106, "blue"));
-  push(event("MODIFIED", node("a", 105, "blue")) + second.substr(0, second.size() / 2));
+  const std::string second = watch_event("MODIFIED", node("b", 106, "blue"));
+  push(watch_event("MODIFIED", node("a", 105, "blue")) + second.substr(0, second.size() / 2));
   stream().close();
   time.run_for(io::seconds{2});
   EXPECT_EQ(colour("b"), "red");
@@ -205,10 +209,10 @@ TEST_F(ReflectorTest, HalfALineAtTheEndIsNoEvent) {
 
 TEST_F(ReflectorTest, GoneInTheWatchMeansListAgainAndReportsWhatVanished) {
   start_watching();
-  push(event("MODIFIED", node("a", 120, "blue")));
+  push(watch_event("MODIFIED", node("a", 120, "blue")));
   seen.clear();
   transport.answer(200, page(300, {node("b", 20), node("c", 250)}));
-  push(event("ERROR", status(410, "Expired", "too old resource version: 120 (200)")));
+  push(watch_event("ERROR", status_text(410, "Expired", "too old resource version: 120 (200)")));
   EXPECT_EQ(lists().back(), "/api/v1/nodes?limit=500&resourceVersion=120&resourceVersionMatch=NotOlderThan");
   EXPECT_THAT(seen, testing::UnorderedElementsAre("a=blue -> -", "- -> c=red"));
   ASSERT_EQ(transport.streams.size(), 2u);
@@ -220,7 +224,7 @@ TEST_F(ReflectorTest, GoneInTheWatchMeansListAgainAndReportsWhatVanished) {
 TEST_F(ReflectorTest, GoneAsAnAnswerMeansTheSame) {
   start_watching();
   push(bookmark(101));
-  transport.refuse_open(Response{410, status(410, "Gone", "too old"), std::nullopt});
+  transport.refuse_open(Response{410, status_text(410, "Gone", "too old"), std::nullopt});
   transport.answer(200, page(300, {node("c", 250)}));
   stream().close();
   time.run_for(io::seconds{1});
@@ -232,7 +236,7 @@ TEST_F(ReflectorTest, GoneAsAnAnswerMeansTheSame) {
 TEST_F(ReflectorTest, GoneAgainAndAgainBacksOff) {
   transport.on_send([](Request) -> io::Task<io::Result<Response>> { co_return Response{200, page(100, {}), {}}; });
   transport.on_open([](Request) -> io::Task<io::Result<Response>> {
-    co_return Response{410, status(410, "Expired", "too old"), {}};
+    co_return Response{410, status_text(410, "Expired", "too old"), {}};
   });
   start();
   time.run_for(io::minutes{5});
@@ -245,20 +249,20 @@ TEST_F(ReflectorTest, ARelistIsNotOlderThanOwnWrites) {
   start_watching();
   store.put(*decode_node(node("a", 180, "own"), atoms));
   transport.answer(200, page(300, {node("a", 180, "own")}));
-  push(event("ERROR", status(410, "Expired", "too old")));
+  push(watch_event("ERROR", status_text(410, "Expired", "too old")));
   EXPECT_THAT(lists().back(), HasSubstr("resourceVersion=180"));
 }
 
 TEST_F(ReflectorTest, AnotherErrorEventResumesOrListsAgain) {
   start_watching();
-  push(event("MODIFIED", node("a", 105, "blue")));
-  push(event("ERROR", status(500, "InternalError", "etcd event received with PrevKv=nil")));
+  push(watch_event("MODIFIED", node("a", 105, "blue")));
+  push(watch_event("ERROR", status_text(500, "InternalError", "etcd event received with PrevKv=nil")));
   time.run_for(io::seconds{2});
   ASSERT_EQ(transport.streams.size(), 2u);
   EXPECT_THAT(stream().request.path, HasSubstr("resourceVersion=105"));
 
   transport.answer(200, page(300, {node("a", 105, "blue")}));
-  push(event("ERROR", status(400, "BadRequest", "odd")));
+  push(watch_event("ERROR", status_text(400, "BadRequest", "odd")));
   time.run_for(io::seconds{4});
   EXPECT_EQ(lists().size(), 2u);
   EXPECT_THAT(names(), ElementsAre("a"));
@@ -267,7 +271,7 @@ TEST_F(ReflectorTest, AnotherErrorEventResumesOrListsAgain) {
 
 TEST_F(ReflectorTest, AnExpiredContinueTokenStartsTheListAnew) {
   transport.answer(200, page(100, {node("gone", 10)}, "token"));
-  transport.answer(410, status(410, "Expired", "The provided continue parameter is too old"));
+  transport.answer(410, status_text(410, "Expired", "The provided continue parameter is too old"));
   transport.answer(200, page(200, {node("a", 150)}));
   start();
   EXPECT_THAT(lists(), ElementsAre(HasSubstr("limit=500"), HasSubstr("continue=token"), Not(HasSubstr("continue"))));
@@ -277,9 +281,9 @@ TEST_F(ReflectorTest, AnExpiredContinueTokenStartsTheListAnew) {
 // Paging that is too slow for the server's memory does not go on for ever.
 TEST_F(ReflectorTest, ATokenThatExpiresAgainMakesItAListInOnePiece) {
   transport.answer(200, page(100, {node("a", 10)}, "token"));
-  transport.answer(410, status(410, "Expired", "too old"));
+  transport.answer(410, status_text(410, "Expired", "too old"));
   transport.answer(200, page(200, {node("a", 10)}, "token"));
-  transport.answer(410, status(410, "Expired", "too old"));
+  transport.answer(410, status_text(410, "Expired", "too old"));
   transport.answer(200, page(300, {node("a", 10), node("b", 20)}));
   start();
   EXPECT_EQ(lists().back(), "/api/v1/nodes");
@@ -288,7 +292,7 @@ TEST_F(ReflectorTest, ATokenThatExpiresAgainMakesItAListInOnePiece) {
 
 TEST_F(ReflectorTest, ListsThatExpireForEverAreNotRepeatedWithoutPause) {
   transport.on_send([](Request) -> io::Task<io::Result<Response>> {
-    co_return Response{410, status(410, "Expired", "too old"), {}};
+    co_return Response{410, status_text(410, "Expired", "too old"), {}};
   });
   start();
   time.run_for(io::minutes{5});
@@ -327,7 +331,7 @@ TEST_F(ReflectorTest, AWatchThatIsSilentTwiceIsReplacedByAList) {
 TEST_F(ReflectorTest, ForbiddenIsOneProblemAndHealsByItself) {
   bool allowed = false;
   transport.on_send([&](Request) -> io::Task<io::Result<Response>> {
-    if (!allowed) co_return Response{403, status(403, "Forbidden", "nodes is forbidden: User x cannot list"), {}};
+    if (!allowed) co_return Response{403, status_text(403, "Forbidden", "nodes is forbidden: User x cannot list"), {}};
     co_return Response{200, page(100, {node("a", 10)}), {}};
   });
   start();
@@ -351,7 +355,7 @@ TEST_F(ReflectorTest, ForbiddenForAMomentCostsAMoment) {
   start_watching();
   push(bookmark(101));
   transport.refuse_open(io::fail(io::ErrorKind::connect, "refused"));
-  transport.refuse_open(Response{403, status(403, "Forbidden", "not yet"), std::nullopt});
+  transport.refuse_open(Response{403, status_text(403, "Forbidden", "not yet"), std::nullopt});
   stream().fail({io::ErrorKind::closed, "reset"});
   time.run_for(io::seconds{2});
   EXPECT_EQ(transport.streams.size(), 2u);
@@ -363,7 +367,7 @@ TEST_F(ReflectorTest, ForbiddenToWatchKeepsTheListAndHeals) {
   push(bookmark(101));
   bool allowed = false;
   transport.on_open([&](Request) -> io::Task<io::Result<Response>> {
-    co_return Response{allowed ? 200 : 403, allowed ? "" : status(403, "Forbidden", "no watch"), {}};
+    co_return Response{allowed ? 200 : 403, allowed ? "" : status_text(403, "Forbidden", "no watch"), {}};
   });
   stream().close();
   time.run_for(io::minutes{2});
@@ -376,7 +380,7 @@ TEST_F(ReflectorTest, ForbiddenToWatchKeepsTheListAndHeals) {
   time.run_for(io::seconds{35});
   EXPECT_THAT(problems.open(), IsEmpty());
   EXPECT_EQ(lists().size(), 1u);
-  push(event("ADDED", node("c", 110)));
+  push(watch_event("ADDED", node("c", 110)));
   EXPECT_THAT(names(), ElementsAre("a", "b", "c"));
 }
 
@@ -399,7 +403,7 @@ TEST_F(ReflectorTest, AMissingDefinitionIsOneProblem) {
 
 TEST_F(ReflectorTest, AServerThatRestartsIsOneProblemAndAResumedWatch) {
   start_watching();
-  push(event("MODIFIED", node("a", 105, "blue")));
+  push(watch_event("MODIFIED", node("a", 105, "blue")));
   bool up = false;
   int tries = 0;
   transport.on_open([&](Request) -> io::Task<io::Result<Response>> {
@@ -423,7 +427,7 @@ TEST_F(ReflectorTest, AServerThatRestartsIsOneProblemAndAResumedWatch) {
 
 TEST_F(ReflectorTest, WhatKeepsUsFromTheServerIsNamed) {
   for (int i = 0; i < 3; ++i) transport.fail(io::ErrorKind::tls, "self-signed");
-  for (int i = 0; i < 3; ++i) transport.answer(401, status(401, "Unauthorized", "token has expired"));
+  for (int i = 0; i < 3; ++i) transport.answer(401, status_text(401, "Unauthorized", "token has expired"));
   for (int i = 0; i < 3; ++i) transport.fail(io::ErrorKind::file, "/token: no such file");
   transport.answer(200, page(100, {}));
   start();
@@ -436,7 +440,7 @@ TEST_F(ReflectorTest, WhatKeepsUsFromTheServerIsNamed) {
 }
 
 TEST_F(ReflectorTest, ComesBackWhenTheServerAsksForIt) {
-  transport.answer(Response{429, status(429, "TooManyRequests", "busy"), io::seconds{20}});
+  transport.answer(Response{429, status_text(429, "TooManyRequests", "busy"), io::seconds{20}});
   transport.answer(200, page(100, {node("a", 10)}));
   start();
   time.run_for(io::seconds{19});
@@ -469,17 +473,17 @@ TEST_F(ReflectorTest, APageIsTriedAgainInPlace) {
 TEST_F(ReflectorTest, ALateEventDoesNotUndoAnOwnWrite) {
   start_watching();
   store.put(*decode_node(node("a", 110, "own"), atoms));
-  push(event("MODIFIED", node("a", 105, "other")) + event("MODIFIED", node("a", 110, "own")));
+  push(watch_event("MODIFIED", node("a", 105, "other")) + watch_event("MODIFIED", node("a", 110, "own")));
   EXPECT_EQ(colour("a"), "own");
   EXPECT_THAT(seen, ElementsAre("a=red -> a=own"));
-  push(event("MODIFIED", node("a", 111, "newer")));
+  push(watch_event("MODIFIED", node("a", 111, "newer")));
   EXPECT_EQ(colour("a"), "newer");
 }
 
 TEST_F(ReflectorTest, ALateModificationDoesNotReviveTheDead) {
   start_watching();
-  push(event("DELETED", node("a", 110)));
-  push(event("MODIFIED", node("a", 105, "late")));
+  push(watch_event("DELETED", node("a", 110)));
+  push(watch_event("MODIFIED", node("a", 105, "late")));
   store.put(*decode_node(node("a", 104, "late answer"), atoms));
   EXPECT_THAT(names(), ElementsAre("b"));
   EXPECT_THAT(seen, ElementsAre("a=red -> -"));
@@ -488,8 +492,8 @@ TEST_F(ReflectorTest, ALateModificationDoesNotReviveTheDead) {
 
 TEST_F(ReflectorTest, EventsToldTwiceChangeNothing) {
   start_watching();
-  const std::string events = event("MODIFIED", node("a", 105, "blue")) + event("DELETED", node("b", 106)) +
-                             event("ADDED", node("b", 107, "blue", "second"));
+  const std::string events = watch_event("MODIFIED", node("a", 105, "blue")) + watch_event("DELETED", node("b", 106)) +
+                             watch_event("ADDED", node("b", 107, "blue", "second"));
   push(events);
   const auto once = seen;
   push(events);
@@ -501,22 +505,22 @@ TEST_F(ReflectorTest, DeletedAndMadeAgainWhileDisconnectedIsGoneAndNew) {
   push(bookmark(101));
   stream().fail({io::ErrorKind::closed, "reset"});
   time.run_for(io::seconds{2});
-  push(event("DELETED", node("a", 110)) + event("ADDED", node("a", 112, "red", "second")));
+  push(watch_event("DELETED", node("a", 110)) + watch_event("ADDED", node("a", 112, "red", "second")));
   EXPECT_THAT(seen, ElementsAre("a=red -> -", "- -> a=red"));
   seen.clear();
   // The same when only a list tells.
   transport.answer(200, page(300, {node("a", 250, "red", "third"), node("b", 20)}));
-  push(event("ERROR", status(410, "Expired", "too old")));
+  push(watch_event("ERROR", status_text(410, "Expired", "too old")));
   EXPECT_THAT(seen, ElementsAre("a=red -> -", "- -> a=red"));
   EXPECT_EQ(store.find("a")->uid, "third");
 }
 
 TEST_F(ReflectorTest, AServerThatIsBehindIsAskedAgain) {
   start_watching();
-  const std::string behind = status(504, "Timeout", "Too large resource version: 100, current: 90");
+  const std::string behind = status_text(504, "Timeout", "Too large resource version: 100, current: 90");
   transport.answer(504, behind);
   transport.answer(200, page(120, {node("a", 10)}));
-  push(event("ERROR", status(410, "Expired", "too old")));
+  push(watch_event("ERROR", status_text(410, "Expired", "too old")));
   EXPECT_EQ(reflector->state(), Reflector::State::waiting);
   time.run_for(io::seconds{3});
   EXPECT_THAT(names(), ElementsAre("a"));
@@ -526,16 +530,16 @@ TEST_F(ReflectorTest, AServerThatIsBehindIsAskedAgain) {
 // A restored backup: our newest version does not exist any more.
 TEST_F(ReflectorTest, AServerThatStaysBehindIsBelievedInTheEnd) {
   start_watching();
-  const std::string behind = status(504, "Timeout", "Too large resource version: 100, current: 50");
+  const std::string behind = status_text(504, "Timeout", "Too large resource version: 100, current: 50");
   for (int i = 0; i < 3; ++i) transport.answer(504, behind);
   transport.answer(200, page(50, {node("a", 5, "old")}));
-  push(event("ERROR", status(410, "Expired", "too old")));
+  push(watch_event("ERROR", status_text(410, "Expired", "too old")));
   time.run_for(io::seconds{10});
   EXPECT_EQ(lists().back(), "/api/v1/nodes?limit=500");
   EXPECT_THAT(names(), ElementsAre("a"));
   EXPECT_EQ(colour("a"), "old");
   EXPECT_THAT(stream().request.path, HasSubstr("resourceVersion=50"));
-  push(event("MODIFIED", node("a", 51, "on")));
+  push(watch_event("MODIFIED", node("a", 51, "on")));
   EXPECT_EQ(colour("a"), "on");
 }
 
@@ -593,7 +597,7 @@ TEST_F(ReflectorTest, ARefreshWaitsThroughFailuresWithoutHurry) {
 TEST_F(ReflectorTest, ARefreshCutsASlowPauseShort) {
   bool allowed = false;
   transport.on_send([&](Request) -> io::Task<io::Result<Response>> {
-    if (!allowed) co_return Response{403, status(403, "Forbidden", "no"), {}};
+    if (!allowed) co_return Response{403, status_text(403, "Forbidden", "no"), {}};
     co_return Response{200, page(100, {}), {}};
   });
   start();
@@ -606,8 +610,8 @@ TEST_F(ReflectorTest, ARefreshCutsASlowPauseShort) {
 
 TEST_F(ReflectorTest, AnEventThatStaysUnreadableIsReplacedByAList) {
   start_watching();
-  const std::string bad = event("MODIFIED", R"({"metadata":{"name":"a","resourceVersion":"odd"}})");
-  push(event("MODIFIED", node("b", 105, "blue")) + bad);
+  const std::string bad = watch_event("MODIFIED", R"({"metadata":{"name":"a","resourceVersion":"odd"}})");
+  push(watch_event("MODIFIED", node("b", 105, "blue")) + bad);
   time.run_for(io::seconds{2});
   EXPECT_EQ(lists().size(), 1u);
   EXPECT_THAT(stream().request.path, HasSubstr("resourceVersion=105"));
@@ -632,7 +636,7 @@ TEST_F(ReflectorTest, AWatchThatIsClosedAtOnceIsNotOpenedWithoutEnd) {
 
 TEST_F(ReflectorTest, MetricsTellTheStateOfTheCache) {
   start_watching();
-  push(event("ADDED", node("c", 101)) + bookmark(102));
+  push(watch_event("ADDED", node("c", 101)) + bookmark(102));
   time.run_for(io::seconds{30});
   const std::string text = metrics.expose();
   EXPECT_THAT(text, HasSubstr("careen_cache_objects{resource=\"nodes\"} 3"));

@@ -61,7 +61,7 @@ TEST(PageTest, RefusesWhatIsNoList) {
   EXPECT_FALSE(names_of(""));
 }
 
-std::string event(std::string_view type, std::string_view name, int version) {
+std::string named_event(std::string_view type, std::string_view name, int version) {
   return R"({"type":")" + std::string(type) + R"(","object":{"metadata":{"name":")" + std::string(name) +
          R"(","resourceVersion":")" + std::to_string(version) + "\"}}}\n";
 }
@@ -92,7 +92,7 @@ TEST(WatchDecoderTest, ReadsEventsHoweverTheyAreCut) {
   std::vector<std::string> expected;
   for (int i = 0; i < 40; ++i) {
     const std::string name = "node-" + std::string(static_cast<size_t>(i * 7 % 90), 'x') + std::to_string(i);
-    text += event(i % 3 == 0 ? "ADDED" : i % 3 == 1 ? "MODIFIED" : "DELETED", name, i + 1);
+    text += named_event(i % 3 == 0 ? "ADDED" : i % 3 == 1 ? "MODIFIED" : "DELETED", name, i + 1);
     expected.push_back((i % 3 == 0 ? "added " : i % 3 == 1 ? "modified " : "deleted ") + name);
   }
   for (const size_t piece :
@@ -102,16 +102,16 @@ TEST(WatchDecoderTest, ReadsEventsHoweverTheyAreCut) {
 }
 
 TEST(WatchDecoderTest, KeepsHalfALineForLater) {
-  const std::string text = event("ADDED", "a", 1) + event("ADDED", "b", 2);
+  const std::string text = named_event("ADDED", "a", 1) + named_event("ADDED", "b", 2);
   EXPECT_THAT(decode(text.substr(0, text.size() - 1), 10), ElementsAre("added a"));
 }
 
 TEST(WatchDecoderTest, StopsWhenTheVisitorSaysSo) {
-  EXPECT_THAT(decode(event("ADDED", "stop", 1) + event("ADDED", "b", 2), 1000), ElementsAre("added stop"));
+  EXPECT_THAT(decode(named_event("ADDED", "stop", 1) + named_event("ADDED", "b", 2), 1000), ElementsAre("added stop"));
 }
 
 TEST(WatchDecoderTest, EmptyLinesAreNothing) {
-  EXPECT_THAT(decode("\n\n" + event("ADDED", "a", 1) + "\n", 3), ElementsAre("added a"));
+  EXPECT_THAT(decode("\n\n" + named_event("ADDED", "a", 1) + "\n", 3), ElementsAre("added a"));
 }
 
 TEST(WatchDecoderTest, TheTypeMayComeAfterTheObject) {
@@ -125,7 +125,7 @@ TEST(WatchDecoderTest, AnUnreadableLineIsAnErrorAndTheEarlierOnesCount) {
   for (const char* bad :
        {"{\n", "{}\n", "garbage\n", "{\"type\":\"ADDED\"}\n", "{\"type\":\"STRANGE\",\"object\":{}}\n",
         "{\"type\":\"ADDED\",\"object\":[]}\n", "{\"type\":\"ADDED\",\"object\":{\"metadata\":\n"}) {
-    const auto seen = decode(event("ADDED", "a", 1) + bad + event("ADDED", "b", 2), 1000);
+    const auto seen = decode(named_event("ADDED", "a", 1) + bad + named_event("ADDED", "b", 2), 1000);
     ASSERT_EQ(seen.size(), 2u) << bad;
     EXPECT_EQ(seen[0], "added a");
     EXPECT_EQ(seen[1][0], '!');
@@ -135,7 +135,7 @@ TEST(WatchDecoderTest, AnUnreadableLineIsAnErrorAndTheEarlierOnesCount) {
 TEST(WatchDecoderTest, GivesTheMemoryOfALargeEventBack) {
   WatchDecoder decoder;
   const auto visit = [](EventType, RawObject&) -> io::Result<bool> { return true; };
-  decoder.buffer() += event("ADDED", std::string(4 << 20, 'x'), 1);
+  decoder.buffer() += named_event("ADDED", std::string(4 << 20, 'x'), 1);
   ASSERT_TRUE(decoder.drain(visit));
   EXPECT_GT(decoder.capacity(), size_t{4} << 20);
   decoder.buffer() += R"({"type":"ADD)";

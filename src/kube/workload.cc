@@ -5,6 +5,8 @@
 #include <optional>
 
 #include "kube/raw_object.h"
+#include "kube/resource.h"
+#include "kube/sink.h"
 
 namespace careen::kube {
 

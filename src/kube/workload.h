@@ -9,11 +9,15 @@
 #include <string_view>
 
 #include "io/result.h"
+#include "kube/atoms.h"
 #include "kube/cache.h"
-#include "kube/client.h"
-#include "kube/sink.h"
+#include "kube/objects.h"
 
 namespace careen::kube {
+
+class RawObject;
+class Sink;
+struct Resource;
 
 enum class WorkloadKind : uint8_t { deployment, stateful_set, daemon_set };
 

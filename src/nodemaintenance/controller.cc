@@ -2,6 +2,11 @@
 
 #include <algorithm>
 
+#include "drain/engine.h"
+#include "drain/progress.h"
+#include "kube/cache.h"
+#include "kube/node.h"
+#include "kube/objects.h"
 #include "nodemaintenance/controller_parts.h"
 #include "nodemaintenance/names.h"
 #include "nodemaintenance/node_lease.h"
@@ -18,7 +23,6 @@ constexpr io::Duration kPace = io::milliseconds{125};
 constexpr io::Duration kAtOnce = io::seconds{1};
 // Of the keys in the queue, those of nodes: no object's name has a slash.
 constexpr std::string_view kNodeKey = "node/";
-constexpr std::string_view kOwnerPrefix = "nodemaintenance/";
 
 }  // namespace
 
@@ -70,8 +74,7 @@ void Controller::Parts::lease_changed(const kube::Lease& lease) {
 }
 
 void Controller::Parts::drain_changed(const drain::Key& key) {
-  if (!key.owner.starts_with(kOwnerPrefix)) return;
-  queue.wake(std::string_view(key.owner).substr(kOwnerPrefix.size()));
+  if (const auto maintenance = maintenance_of(key.owner)) queue.wake(*maintenance);
 }
 
 void Controller::Parts::wake_all() {

@@ -3,21 +3,38 @@
 #pragma once
 
 #include <memory>
-#include <string>
-#include <string_view>
 
-#include "budget/pause.h"
-#include "drain/engine.h"
-#include "io/metrics.h"
-#include "io/problems.h"
-#include "io/random.h"
-#include "kube/atoms.h"
-#include "kube/cache.h"
-#include "kube/client.h"
-#include "kube/events.h"
-#include "kube/node_decoder.h"
-#include "kube/objects.h"
-#include "kube/pod_store.h"
+#include "io/log.h"
+#include "io/task.h"
+#include "nodemaintenance/controller_options.h"
+
+namespace careen::io {
+class Loop;
+class Metrics;
+class Problems;
+class Random;
+}  // namespace careen::io
+
+namespace careen::kube {
+class AtomPool;
+class Client;
+class EventRecorder;
+class NodeDecoder;
+class PodStore;
+struct Lease;
+struct Node;
+struct Object;
+template <class T>
+class Store;
+}  // namespace careen::kube
+
+namespace careen::budget {
+class Pauses;
+}
+
+namespace careen::drain {
+class Engine;
+}
 
 namespace careen::nodemaintenance {
 
@@ -38,12 +55,6 @@ struct ControllerParts {
   io::Log log;
   // Null: nothing is ever paused. Must not tell of changes after the controller is gone.
   budget::Pauses* pauses = nullptr;
-};
-
-struct ControllerOptions {
-  std::string lease_namespace = "medik8s-leases";
-  bool node_conditions = false;  // write the lifecycle conditions of the Node
-  bool dry_run = false;
 };
 
 class Controller {

@@ -1,7 +1,12 @@
 // The lease of a node, taken and given back: what is written, and what becomes of it when that is refused.
 #include <fmt/format.h>
 
+#include "io/problems.h"
+#include "kube/cache.h"
+#include "kube/client.h"
 #include "kube/json.h"
+#include "kube/objects.h"
+#include "kube/resource.h"
 #include "nodemaintenance/controller_parts.h"
 #include "nodemaintenance/node_lease.h"
 

@@ -1,5 +1,7 @@
 #include "nodemaintenance/controller.h"
 
+#include <fmt/format.h>
+
 #include "nodemaintenance/test_cluster.h"
 
 namespace careen::nodemaintenance {

@@ -4,8 +4,15 @@
 
 #include <algorithm>
 
+#include "io/problems.h"
+#include "kube/cache.h"
+#include "kube/client.h"
 #include "kube/decode.h"
+#include "kube/events.h"
 #include "kube/json.h"
+#include "kube/node.h"
+#include "kube/node_decoder.h"
+#include "kube/objects.h"
 #include "nodemaintenance/controller_parts.h"
 #include "nodemaintenance/drain_report.h"
 #include "nodemaintenance/names.h"

@@ -4,10 +4,15 @@
 
 #include <algorithm>
 
+#include "budget/pause.h"
+#include "kube/cache.h"
+#include "kube/node.h"
+#include "kube/objects.h"
 #include "nodemaintenance/drain_report.h"
 #include "nodemaintenance/lifecycle.h"
 #include "nodemaintenance/names.h"
 #include "nodemaintenance/node_lease.h"
+#include "nodemaintenance/roster.h"
 
 namespace careen::nodemaintenance {
 

@@ -2,24 +2,38 @@
 // I/O, no clock. It names one write at a time; what the server answers is in the world before the next decision.
 #pragma once
 
+#include <cstdint>
 #include <functional>
-#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
 
-#include "budget/pause.h"
-#include "drain/engine.h"
 #include "drain/holds.h"
-#include "kube/atoms.h"
-#include "kube/cache.h"
-#include "kube/node.h"
-#include "kube/objects.h"
+#include "drain/key.h"
+#include "drain/options.h"
+#include "io/time.h"
 #include "nodemaintenance/maintenance.h"
-#include "nodemaintenance/roster.h"
+
+namespace careen::budget {
+struct Pause;
+}
+
+namespace careen::drain {
+struct Progress;
+}
+
+namespace careen::kube {
+class AtomPool;
+struct Lease;
+struct Node;
+template <class T>
+class Store;
+}  // namespace careen::kube
 
 namespace careen::nodemaintenance {
+
+class Roster;
 
 // A write that failed: in whose words, how often in a row, and when to try again.
 struct Trouble {
@@ -107,6 +121,8 @@ struct Decision {
 
 // Who holds a node, in the words of its record.
 std::string hold_owner(std::string_view maintenance);
+// The other way round; nothing when somebody else holds it.
+std::optional<std::string_view> maintenance_of(std::string_view owner);
 drain::Key drain_key(const Maintenance& maintenance);
 
 Decision decide(const World& world, std::string_view name, const Memory& memory, io::Wall now);

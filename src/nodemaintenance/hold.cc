@@ -5,6 +5,7 @@
 #include "kube/sorted.h"
 #include "nodemaintenance/decide.h"
 #include "nodemaintenance/names.h"
+#include "nodemaintenance/roster.h"
 
 namespace careen::nodemaintenance {
 
@@ -54,6 +55,11 @@ drain::NodeChange difference(const kube::Node& from, const kube::Node& to) {
 
 std::string hold_owner(std::string_view maintenance) { return std::string(kOwnerPrefix) + std::string(maintenance); }
 
+std::optional<std::string_view> maintenance_of(std::string_view owner) {
+  if (!owner.starts_with(kOwnerPrefix)) return std::nullopt;
+  return owner.substr(kOwnerPrefix.size());
+}
+
 drain::Key drain_key(const Maintenance& maintenance) { return {maintenance.node, hold_owner(maintenance.name)}; }
 
 drain::Hold wanted_hold(const Maintenance& maintenance, io::Wall now) {
@@ -77,8 +83,9 @@ drain::NodeChange undo_predecessor(const kube::Node& node, const Maintenance& ma
 std::string orphaned_hold(const World& world, const kube::Node& node) {
   if (!node.annotation(drain::kHoldsAnnotation)) return {};
   for (const auto& [owner, hold] : drain::holds_of(node).by_owner) {
-    if (!owner.starts_with(kOwnerPrefix)) continue;
-    const Maintenance* found = world.roster.find(std::string_view(owner).substr(kOwnerPrefix.size()));
+    const auto name = maintenance_of(owner);
+    if (!name) continue;
+    const Maintenance* found = world.roster.find(*name);
     const bool is_its = found && found->uid == hold.id && found->node == node.name;
     if (!is_its || (found->deleting && !found->has_finalizer())) return owner;
   }

@@ -3,7 +3,7 @@
 
 #include <string_view>
 
-#include "kube/client.h"
+#include "kube/resource.h"
 
 namespace careen::nodemaintenance {
 

@@ -15,15 +15,23 @@
 #include <utility>
 #include <vector>
 
+#include "budget/pause.h"
 #include "drain/engine.h"
 #include "drain/holds.h"
+#include "io/metrics.h"
+#include "io/problems.h"
 #include "io/sync.h"
 #include "io/virtual_time.h"
+#include "kube/client.h"
 #include "kube/decode.h"
+#include "kube/disruption_budget.h"
+#include "kube/events.h"
 #include "kube/reflector.h"
+#include "kube/sink.h"
 #include "nodemaintenance/controller.h"
 #include "nodemaintenance/names.h"
 #include "sim/cluster.h"
+#include "source_dir.h"
 
 namespace careen::nodemaintenance {
 
@@ -50,7 +58,7 @@ inline kube::Json json_of(const YAML::Node& yaml) {
 }
 
 inline kube::Json definition() {
-  return json_of(YAML::LoadFile(std::string(CAREEN_SOURCE_DIR) + "/deploy/crds/nodemaintenance.yaml"));
+  return json_of(YAML::LoadFile(test::source_path("deploy/crds/nodemaintenance.yaml")));
 }
 
 // As the original's: neither conditions nor spec.drain.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "kube/client.h"
 #include "kube/url.h"
 #include "nodemaintenance/names.h"
 

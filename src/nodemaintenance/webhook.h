@@ -17,7 +17,13 @@
 #include "io/loop.h"
 #include "io/task.h"
 #include "kube/admission.h"
-#include "kube/client.h"
+#include "kube/error.h"
+
+namespace careen::kube {
+class Client;
+struct CallOptions;
+struct Resource;
+}  // namespace careen::kube
 
 namespace careen::nodemaintenance {
 

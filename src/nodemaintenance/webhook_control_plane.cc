@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <map>
 
+#include "kube/client.h"
+#include "kube/resource.h"
+#include "kube/transport.h"
 #include "kube/url.h"
 #include "nodemaintenance/webhook.h"
 

@@ -4,6 +4,9 @@
 
 #include <algorithm>
 
+#include "io/metrics.h"
+#include "io/random.h"
+
 namespace careen::notify {
 
 // A parcel on its way. It stands in its lane's queue unless it is set aside.

@@ -12,10 +12,17 @@
 #include <string>
 #include <vector>
 
-#include "io/metrics.h"
-#include "io/random.h"
+#include "io/loop.h"
 #include "io/sync.h"
+#include "io/task.h"
+#include "io/time.h"
 #include "notify/sender.h"
+
+namespace careen::io {
+class Gauge;
+class Metrics;
+class Random;
+}  // namespace careen::io
 
 namespace careen::notify {
 

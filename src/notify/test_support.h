@@ -11,6 +11,7 @@
 
 #include "io/http.h"
 #include "io/mail.h"
+#include "io/metrics.h"
 #include "io/query.h"
 #include "io/virtual_time.h"
 #include "kube/client.h"

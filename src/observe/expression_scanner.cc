@@ -7,16 +7,14 @@
 #include <cstdint>
 #include <optional>
 
+#include "io/ascii.h"
 #include "observe/go_number.h"
 
 namespace careen::observe {
 
 namespace {
 
-char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool is_hex(char c) { return is_digit(c) || (lower(c) >= 'a' && lower(c) <= 'f'); }
-bool is_letter(char c) { return (lower(c) >= 'a' && lower(c) <= 'z') || c == '_'; }
+bool is_letter(char c) { return (io::lower(c) >= 'a' && io::lower(c) <= 'z') || c == '_'; }
 
 // Of the UTF-8 character that begins there, so that messages quote it whole.
 std::size_t character_length(std::string_view text) {
@@ -97,9 +95,9 @@ class Unquoter {
   uint32_t code(std::size_t begin, int length, uint32_t base) {
     uint32_t value = 0;
     for (; length > 0; --length, ++at_) {
-      const char c = at_ < content_.size() ? lower(content_[at_]) : '\0';
-      const uint32_t digit = is_digit(c) ? static_cast<uint32_t>(c - '0') : static_cast<uint32_t>(c - 'a') + 10;
-      if (!is_hex(c) || digit >= base) unknown(begin);
+      const char c = at_ < content_.size() ? io::lower(content_[at_]) : '\0';
+      const uint32_t digit = io::is_digit(c) ? static_cast<uint32_t>(c - '0') : static_cast<uint32_t>(c - 'a') + 10;
+      if (!io::is_hex_digit(c) || digit >= base) unknown(begin);
       value = value * base + digit;
     }
     return value;
@@ -122,7 +120,7 @@ Word ExpressionScanner::next() {
   if (at_ >= text_.size()) return {Word::Kind::end, text_.size(), {}, 0, {}};
   const char c = text_[at_];
   if (is_letter(c)) return name();
-  if (is_digit(c) || (c == '.' && is_digit(at(at_ + 1)))) return number();
+  if (io::is_digit(c) || (c == '.' && io::is_digit(at(at_ + 1)))) return number();
   if (c == '"' || c == '\'') return quoted();
   if (c == '`') return raw();
   return take(Word::Kind::sign, character_length(text_.substr(at_)));
@@ -156,7 +154,7 @@ void ExpressionScanner::skip_blanks_and_comments() {
 
 bool ExpressionScanner::digits(std::size_t& end, bool hex) const {
   const std::size_t begin = end;
-  while (at(end) == '_' || (hex ? is_hex(at(end)) : is_digit(at(end)))) ++end;
+  while (at(end) == '_' || (hex ? io::is_hex_digit(at(end)) : io::is_digit(at(end)))) ++end;
   return end > begin;
 }
 
@@ -166,7 +164,7 @@ Word ExpressionScanner::number() {
   bool whole = true;
   if (at(end) == '0') {
     ++end;
-    const char prefix = lower(at(end));
+    const char prefix = io::lower(at(end));
     hex = prefix == 'x';
     if (hex || prefix == 'o' || prefix == 'b') ++end;
   }
@@ -176,7 +174,7 @@ Word ExpressionScanner::number() {
     whole = false;
     digits(end, hex);
   }
-  if (lower(at(end)) == 'e' || lower(at(end)) == 'p') {
+  if (io::lower(at(end)) == 'e' || io::lower(at(end)) == 'p') {
     ++end;
     whole = false;
     if (at(end) == '+' || at(end) == '-') ++end;
@@ -215,7 +213,7 @@ Word ExpressionScanner::raw() {
 
 Word ExpressionScanner::name() {
   std::size_t end = at_;
-  while (is_letter(at(end)) || is_digit(at(end))) ++end;
+  while (is_letter(at(end)) || io::is_digit(at(end))) ++end;
   return take(Word::Kind::name, end - at_);
 }
 

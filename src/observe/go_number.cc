@@ -6,18 +6,16 @@
 #include <cstdlib>
 #include <limits>
 
+#include "io/ascii.h"
+
 namespace careen::observe {
 
 namespace {
 
-char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
-bool is_decimal(char c) { return c >= '0' && c <= '9'; }
-bool is_hex(char c) { return is_decimal(c) || (lower(c) >= 'a' && lower(c) <= 'f'); }
-
 bool equal_in_any_case(std::string_view text, std::string_view lower_case) {
   if (text.size() != lower_case.size()) return false;
   for (std::size_t i = 0; i < text.size(); ++i) {
-    if (lower(text[i]) != lower_case[i]) return false;
+    if (io::lower(text[i]) != lower_case[i]) return false;
   }
   return true;
 }
@@ -39,7 +37,7 @@ class LiteralReader {
   // The literal as strtod understands it; nullopt when the text is none.
   std::optional<std::string> read() {
     if (rest_.starts_with('+') || rest_.starts_with('-')) take();
-    const bool hex = rest_.size() > 2 && rest_[0] == '0' && lower(rest_[1]) == 'x';
+    const bool hex = rest_.size() > 2 && rest_[0] == '0' && io::lower(rest_[1]) == 'x';
     if (hex) {
       take();
       take();
@@ -69,7 +67,7 @@ class LiteralReader {
       if (c == '_') {
         if (last_ != '0') misplaced_ = true;
         last_ = '_';
-      } else if (hex ? is_hex(c) : is_decimal(c)) {
+      } else if (hex ? io::is_hex_digit(c) : io::is_digit(c)) {
         last_ = '0';  // stands for any digit
         plain_ += c;
         some = true;
@@ -81,7 +79,7 @@ class LiteralReader {
   }
 
   bool exponent(bool hex) {
-    if (rest_.empty() || lower(rest_.front()) != (hex ? 'p' : 'e')) return !hex;
+    if (rest_.empty() || io::lower(rest_.front()) != (hex ? 'p' : 'e')) return !hex;
     take();
     if (rest_.starts_with('+') || rest_.starts_with('-')) take();
     return digits(false);

@@ -8,6 +8,7 @@
 
 #include "io/task.h"
 #include "io/time.h"
+#include "observe/source.h"
 
 namespace careen::io {
 class HttpClient;
@@ -15,13 +16,6 @@ class Loop;
 }  // namespace careen::io
 
 namespace careen::observe {
-
-// What is observed: a query of one server. `url` is the server's base, as configured: http://prometheus:9090/prefix.
-struct Source {
-  std::string url;
-  std::string query;
-  friend auto operator<=>(const Source&, const Source&) = default;
-};
 
 struct InstantAnswer {
   double value = 0;  // when there is no error; may be NaN or infinite

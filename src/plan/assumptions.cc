@@ -6,11 +6,10 @@ namespace careen::plan {
 
 namespace {
 
-tl::unexpected<io::Error> refuse(std::string message) { return io::fail(io::ErrorKind::invalid, std::move(message)); }
-
 io::Result<io::Duration> read_duration(std::string_view text) {
   const auto duration = io::parse_duration(text);
-  if (!duration || *duration < io::Duration{0}) return refuse(fmt::format("\"{}\" is no duration such as 20m", text));
+  if (!duration || *duration < io::Duration{0})
+    return io::refuse(fmt::format("\"{}\" is no duration such as 20m", text));
   return *duration;
 }
 
@@ -19,7 +18,7 @@ io::Result<bool> add_check(Assumptions& assumptions, std::string_view text) {
   const std::string_view name = text.substr(0, equals);
   const std::string_view value = equals == std::string_view::npos ? "" : text.substr(equals + 1);
   if (name.empty() || (value != "true" && value != "false")) {
-    return refuse(fmt::format("\"check {}\" must be: check NAME=true or check NAME=false", text));
+    return io::refuse(fmt::format("\"check {}\" must be: check NAME=true or check NAME=false", text));
   }
   assumptions.checks[std::string(name)] = value == "true";
   return true;
@@ -43,7 +42,7 @@ io::Result<Approvals> parse_approvals(std::string_view text) {
   if (text == "given") return Approvals{};
   if (text == "none") return Approvals{Approvals::Kind::none, {}};
   if (!text.starts_with("after=")) {
-    return refuse(fmt::format("\"{}\" must be given, none, or after= with a duration: after=30m", text));
+    return io::refuse(fmt::format("\"{}\" must be given, none, or after= with a duration: after=30m", text));
   }
   const auto after = read_duration(text.substr(6));
   if (!after) return tl::make_unexpected(after.error());
@@ -95,7 +94,7 @@ io::Result<bool> add_assumption(Assumptions& assumptions, std::string_view text)
   const size_t colon = text.rfind(':');
   const size_t equals = colon == std::string_view::npos ? colon : text.find('=', colon);
   if (equals == std::string_view::npos) {
-    return refuse(fmt::format(
+    return io::refuse(fmt::format(
         "\"{}\" must be PROFILE[/NODE]:KEY=VALUE, such as os-update/rack-1-*:maintenance=45m, or check NAME=true",
         text));
   }
@@ -105,7 +104,8 @@ io::Result<bool> add_assumption(Assumptions& assumptions, std::string_view text)
   one.profile = whom.substr(0, slash);
   if (slash != std::string_view::npos) one.node = whom.substr(slash + 1);
   if (one.profile.empty() || one.node.empty()) {
-    return refuse(fmt::format("\"{}\": the profile and the node before the colon must not be empty; * is any", text));
+    return io::refuse(
+        fmt::format("\"{}\": the profile and the node before the colon must not be empty; * is any", text));
   }
   const std::string_view key = text.substr(colon + 1, equals - colon - 1), value = text.substr(equals + 1);
   if (key == "maintenance") {
@@ -117,7 +117,7 @@ io::Result<bool> add_assumption(Assumptions& assumptions, std::string_view text)
     if (!approvals) return tl::make_unexpected(approvals.error());
     one.approvals = *approvals;
   } else {
-    return refuse(fmt::format("\"{}\": \"{}\" can not be assumed; there are maintenance and approvals", text, key));
+    return io::refuse(fmt::format("\"{}\": \"{}\" can not be assumed; there are maintenance and approvals", text, key));
   }
   assumptions.overrides.push_back(std::move(one));
   return true;

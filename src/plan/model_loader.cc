@@ -18,10 +18,6 @@ constexpr Kind kOrder[] = {Kind::nodes,       Kind::leases,       Kind::hypervis
                            Kind::deployments, Kind::replica_sets, Kind::stateful_sets, Kind::daemon_sets,
                            Kind::jobs,        Kind::pods,         Kind::maintenances};
 
-bool concerns_pods(Kind kind) {
-  return kind != Kind::nodes && kind != Kind::leases && kind != Kind::hypervisors && kind != Kind::maintenances;
-}
-
 std::string path_of(const kube::Resource& resource, JsonView object) {
   return resource.path(resource.namespaced ? object["metadata"]["namespace"].text().value_or("default") : "",
                        object["metadata"]["name"].text().value_or(""));

@@ -1,8 +1,11 @@
 #include "plan/outside_facts.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
+#include "io/metrics.h"
 #include "io/virtual_time.h"
+#include "kube/client.h"
 #include "plan/test_snapshot.h"
 #include "plan/upcoming.h"
 #include "sim/cluster.h"

@@ -6,14 +6,14 @@
 namespace careen::plan {
 
 namespace {
-constexpr io::Duration kFirst = io::seconds{1};
+constexpr io::Duration kFirstInterval = io::seconds{1};
 }
 
 Pace::Pace(io::Loop& loop, const Timetable& timetable, io::Duration rest, Ask ask)
     : loop_(loop),
       timetable_(timetable),
-      rest_(std::max<io::Duration>(rest, kFirst)),
-      interval_(kFirst),
+      rest_(std::max<io::Duration>(rest, kFirstInterval)),
+      interval_(kFirstInterval),
       ask_(std::move(ask)),
       next_(loop, [this] { sample(); }) {}
 

@@ -23,7 +23,7 @@ void add_line(std::string& out, std::string_view line) {
   out += "\r\n";
 }
 
-std::string escaped(std::string_view text) {
+std::string calendar_text(std::string_view text) {
   std::string out;
   for (const char c : text) {
     if (c == '\n') {
@@ -62,13 +62,13 @@ void add_event(std::string& out, const PlanRow& row, const Plan& plan) {
   add_line(out, "DTSTAMP:" + stamp(plan.from));
   add_line(out, "DTSTART:" + stamp(row.begin));
   add_line(out, "DTEND:" + stamp(row.end.value_or(plan.until)));
-  add_line(out, "SUMMARY:" + escaped(fmt::format("{}: {}", row.profile, row.node)));
+  add_line(out, "SUMMARY:" + calendar_text(fmt::format("{}: {}", row.profile, row.node)));
   std::string more = fmt::format("Maintenance of node {} by {}, as planned by careen.", row.node, row.profile);
   if (row.requested) more += fmt::format("\nRequested {} UTC.", short_time(*row.requested));
   if (row.drain) more += fmt::format("\nDrained in {}.", short_span(*row.drain));
   if (!row.end) more += "\nIts end is not within the plan.";
-  add_line(out, "DESCRIPTION:" + escaped(more));
-  add_line(out, "CATEGORIES:" + escaped(row.profile));
+  add_line(out, "DESCRIPTION:" + calendar_text(more));
+  add_line(out, "CATEGORIES:" + calendar_text(row.profile));
   add_line(out, "TRANSP:TRANSPARENT");
   add_line(out, "END:VEVENT");
 }

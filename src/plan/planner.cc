@@ -8,6 +8,7 @@
 
 #include "io/virtual_time.h"
 #include "kube/decode.h"
+#include "kube/name_order.h"
 #include "nodemaintenance/maintenance.h"
 #include "nodemaintenance/names.h"
 #include "plan/blame.h"
@@ -18,6 +19,7 @@
 #include "plan/outside_world.h"
 #include "plan/pace.h"
 #include "plan/timetable.h"
+#include "profiles/controller.h"
 #include "profiles/names.h"
 #include "replica/model_process.h"
 #include "sim/cluster.h"
@@ -189,7 +191,12 @@ void ModelPlanner::add_unserved(Plan& plan) const {
     (stuck ? plan.stuck : plan.left).push_back(std::move(one));
   }
   for (const auto& [profile, waiting] : timetable_.waiting()) {
-    for (const auto& [since, node] : waiting) {
+    // Many wait since the same moment.
+    std::vector<Timetable::Waiting::value_type> order(waiting.begin(), waiting.end());
+    std::sort(order.begin(), order.end(), [](const auto& a, const auto& b) {
+      return a.first != b.first ? a.first < b.first : kube::compare_names(a.second, b.second) < 0;
+    });
+    for (const auto& [since, node] : order) {
       Verdict verdict;
       Unserved one = unserved(node, profile, verdict);
       // Whoever waits for nothing but others moves when they do.

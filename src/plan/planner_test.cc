@@ -1,5 +1,6 @@
 #include "plan/planner.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include "plan/test_snapshot.h"
@@ -125,6 +126,19 @@ TEST(Planner, ReportsWhatNobodyApproves) {
   EXPECT_THAT(plan.stuck[0].why, HasSubstr("hasAnnotation approved: annotation approved not present"));
   EXPECT_FALSE(plan.campaigns[0].end);
   EXPECT_EQ(plan.limits[0].what, "hasAnnotation approved");
+}
+
+TEST(Planner, NodesOfOneMomentAreInTheOrderPeopleCount) {
+  Snapshot snapshot = sample_snapshot(2);
+  snapshot.objects[Kind::nodes][0].set({"metadata", "name"}, "node-10");
+  snapshot.objects[Kind::nodes][1].set({"metadata", "name"}, "node-9");
+  EXPECT_THAT(begins(planned(snapshot, sample_config(), for_days(1))), ElementsAre("9 02T10:00", "10 02T10:00"));
+  PlannerOptions options = for_days(1);
+  options.assumptions.approvals = *parse_approvals("none");
+  const Plan plan = planned(snapshot, sample_config("few && approved", kApproved), options);
+  ASSERT_THAT(plan.stuck, SizeIs(2));
+  EXPECT_EQ(plan.stuck[0].node, "node-9");
+  EXPECT_EQ(plan.stuck[1].node, "node-10");
 }
 
 TEST(Planner, TellsWhoIsLeftWhenThePlanEnds) {

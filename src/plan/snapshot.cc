@@ -64,12 +64,10 @@ std::string snapshot_text(const Snapshot& snapshot) {
 
 namespace {
 
-tl::unexpected<io::Error> refuse(std::string message) { return io::fail(io::ErrorKind::invalid, std::move(message)); }
-
 io::Result<std::string> text_member(const json::object& document, std::string_view key) {
   const json::value* value = document.if_contains(key);
   if (!value) return std::string();
-  if (!value->is_string()) return refuse(fmt::format("{}: must be a text", key));
+  if (!value->is_string()) return io::refuse(fmt::format("{}: must be a text", key));
   return std::string(value->get_string());
 }
 
@@ -101,12 +99,12 @@ std::string mistake_of(const KindEntry& entry, const json::value& object) {
 }
 
 io::Result<std::vector<kube::Json>> read_section(const KindEntry& entry, const json::value& section) {
-  if (!section.is_array()) return refuse(fmt::format("objects.{}: must be a list", entry.section));
+  if (!section.is_array()) return io::refuse(fmt::format("objects.{}: must be a list", entry.section));
   std::vector<kube::Json> out;
   out.reserve(section.get_array().size());
   for (const json::value& object : section.get_array()) {
     if (const std::string mistake = mistake_of(entry, object); !mistake.empty()) {
-      return refuse(fmt::format("objects.{}[{}]{}", entry.section, out.size(), mistake));
+      return io::refuse(fmt::format("objects.{}[{}]{}", entry.section, out.size(), mistake));
     }
     // A hand-made snapshot may hold whole objects; what is not needed does not get further.
     out.push_back(reduce(entry.kind, object));
@@ -129,22 +127,22 @@ std::string known_sections() {
 
 io::Result<Snapshot> read_head(const json::object& document) {
   if (sim::text_at(document, "kind") != "CareenSnapshot") {
-    return refuse("kind: must be CareenSnapshot; this is no snapshot that careen took");
+    return io::refuse("kind: must be CareenSnapshot; this is no snapshot that careen took");
   }
   const json::value* format = document.if_contains("format");
-  if (!format || !format->is_int64()) return refuse("format: must be a number");
+  if (!format || !format->is_int64()) return io::refuse("format: must be a number");
   if (format->get_int64() != Snapshot::kFormat) {
-    return refuse(
+    return io::refuse(
         fmt::format("format: is {}, but this careen reads format {} only; take the snapshot with the same "
                     "version",
                     format->get_int64(), Snapshot::kFormat));
   }
   Snapshot snapshot;
   const auto time = io::parse_rfc3339(sim::text_at(document, "time"));
-  if (!time) return refuse("time: must be a time such as 2026-03-01T10:00:00Z");
+  if (!time) return io::refuse("time: must be a time such as 2026-03-01T10:00:00Z");
   // Room for a plan on both sides.
-  constexpr auto kFirst = io::Wall(io::hours{24}), kLast = io::Wall(io::hours{24 * 365 * 200});
-  if (*time < kFirst || *time > kLast) return refuse("time: must lie between 1970 and 2170");
+  constexpr auto kEarliest = io::Wall(io::hours{24}), kLatest = io::Wall(io::hours{24 * 365 * 200});
+  if (*time < kEarliest || *time > kLatest) return io::refuse("time: must lie between 1970 and 2170");
   snapshot.time = *time;
   for (const auto& [key, into] :
        {std::pair{"server", &snapshot.server}, {"careen", &snapshot.careen}, {"config", &snapshot.config}}) {
@@ -168,16 +166,17 @@ io::Result<Snapshot> parse_snapshot(std::string_view text) {
   json::parse_options options;
   options.max_depth = 64;
   const json::value document = json::parse(text, failed, {}, options);
-  if (failed) return refuse("is no JSON document: " + failed.message());
-  if (!document.is_object()) return refuse("must be a JSON object");
+  if (failed) return io::refuse("is no JSON document: " + failed.message());
+  if (!document.is_object()) return io::refuse("must be a JSON object");
   auto snapshot = read_head(document.get_object());
   if (!snapshot) return snapshot;
   const json::value* objects = document.get_object().if_contains("objects");
-  if (!objects || !objects->is_object()) return refuse("objects: must be an object");
+  if (!objects || !objects->is_object()) return io::refuse("objects: must be an object");
   for (const auto& [name, section] : objects->get_object()) {
     const KindEntry* entry = find_section(name);
     if (!entry) {
-      return refuse(fmt::format("objects.{}: is not known; there may be {}", std::string_view(name), known_sections()));
+      return io::refuse(
+          fmt::format("objects.{}: is not known; there may be {}", std::string_view(name), known_sections()));
     }
     auto read = read_section(*entry, section);
     if (!read) return tl::make_unexpected(read.error());

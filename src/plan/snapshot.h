@@ -11,8 +11,8 @@
 
 #include "io/result.h"
 #include "io/time.h"
-#include "kube/client.h"
 #include "kube/json.h"
+#include "kube/resource.h"
 
 namespace careen::plan {
 
@@ -38,6 +38,10 @@ struct KindEntry {
 // All kinds, in the order of the document.
 const std::vector<KindEntry>& kinds();
 const KindEntry& entry_of(Kind kind);
+// Pods, or what makes, keeps or counts them.
+constexpr bool concerns_pods(Kind kind) {
+  return kind != Kind::nodes && kind != Kind::leases && kind != Kind::hypervisors && kind != Kind::maintenances;
+}
 
 struct Snapshot {
   static constexpr int kFormat = 1;

@@ -1,8 +1,11 @@
 #include "plan/snapshot.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
+#include "io/metrics.h"
 #include "io/virtual_time.h"
+#include "kube/client.h"
 #include "plan/config_assumptions.h"
 #include "plan/take_snapshot.h"
 #include "plan/test_snapshot.h"

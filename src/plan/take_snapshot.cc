@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include "io/loop.h"
+#include "kube/client.h"
+#include "kube/transport.h"
 #include "kube/url.h"
 #include "sim/value.h"
 
@@ -10,10 +13,6 @@ namespace careen::plan {
 using io::Task;
 
 namespace {
-
-bool concerns_pods(Kind kind) {
-  return kind != Kind::nodes && kind != Kind::maintenances && kind != Kind::leases && kind != Kind::hypervisors;
-}
 
 // Custom resources that need not be installed.
 bool may_be_unknown(Kind kind) { return kind == Kind::maintenances || kind == Kind::hypervisors; }

@@ -6,8 +6,12 @@
 #include <string_view>
 
 #include "io/task.h"
-#include "kube/client.h"
+#include "kube/error.h"
 #include "plan/snapshot.h"
+
+namespace careen::kube {
+class Client;
+}
 
 namespace careen::plan {
 

@@ -1,8 +1,8 @@
 #include "plan/timetable.h"
 
 #include <algorithm>
-#include <tuple>
 
+#include "kube/name_order.h"
 #include "nodemaintenance/maintenance.h"
 
 namespace careen::plan {
@@ -144,7 +144,9 @@ std::vector<PlanRow> Timetable::rows() const {
   std::vector<PlanRow> rows = done_;
   for (const auto& [key, row] : open_) rows.push_back(row);
   std::sort(rows.begin(), rows.end(), [](const PlanRow& a, const PlanRow& b) {
-    return std::tie(a.begin, a.node, a.profile) < std::tie(b.begin, b.node, b.profile);
+    if (a.begin != b.begin) return a.begin < b.begin;
+    if (a.node != b.node) return kube::compare_names(a.node, b.node) < 0;
+    return a.profile < b.profile;
   });
   return rows;
 }

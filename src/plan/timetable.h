@@ -28,7 +28,7 @@ class Timetable {
   void note(const nodemaintenance::Maintenance& maintenance, io::Wall now);
   void forget_maintenance(const std::string& name, io::Wall now);
 
-  // By begin, node and profile.
+  // By begin, node as people count, and profile.
   std::vector<PlanRow> rows() const;
   // Whose maintenance has not begun, longest waiting first: since when, and the node.
   using Waiting = std::set<std::pair<io::Wall, std::string>>;

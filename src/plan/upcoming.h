@@ -10,9 +10,12 @@
 #include "io/loop.h"
 #include "io/sync.h"
 #include "io/task.h"
-#include "kube/client.h"
 #include "plan/planner.h"
 #include "profiles/interpolate.h"
+
+namespace careen::kube {
+class Client;
+}
 
 namespace careen::plan {
 

@@ -2,6 +2,7 @@
 // longest waiting first, and is offered on when the node does not take it.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <set>
@@ -10,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "profiles/decide.h"
+#include "profiles/budget_key.h"
 
 namespace careen::profiles {
 

@@ -10,10 +10,9 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::UnorderedElementsAre;
 
-io::Wall at(int second) { return io::Wall{io::seconds{second}}; }
-
 class BudgetWaitersTest : public testing::Test {
  protected:
+  static io::Wall at(int second) { return io::Wall{io::seconds{second}}; }
   void wait(std::string_view node, int since) { waiters.update(node, {{zone, at(since), std::nullopt}}, {}); }
 
   const Scope scope{"", {{"zone", "a"}}};

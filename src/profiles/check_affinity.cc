@@ -1,9 +1,13 @@
 #include <fmt/format.h>
 
 #include "profiles/check_context.h"
+#include "profiles/config_reader.h"
+#include "profiles/data.h"
 #include "profiles/fleet.h"
 #include "profiles/needs.h"
+#include "profiles/node_draft.h"
 #include "profiles/plugins.h"
+#include "profiles/state.h"
 
 namespace careen::profiles {
 
@@ -77,7 +81,7 @@ class Affinity final : public Check {
   int64_t min_operational_;
 };
 
-std::unique_ptr<Check> make(ConfigReader& config) {
+std::unique_ptr<Check> make_affinity_check(ConfigReader& config) {
   const int64_t least = config.integer("minOperational", Required::no);
   if (least < 0) config.warn("minOperational", "is negative, which means the same as 0");
   return std::make_unique<Affinity>(least);
@@ -85,7 +89,7 @@ std::unique_ptr<Check> make(ConfigReader& config) {
 }  // namespace
 
 Plugin<Check> affinity_check() {
-  return {make,
+  return {make_affinity_check,
           {"affinity",
            "Lets nodes go first that have no pod which prefers operational nodes; only for maintenance-required",
            {{.name = "minOperational",

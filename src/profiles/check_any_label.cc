@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "profiles/check_context.h"
+#include "profiles/config_reader.h"
 #include "profiles/fleet.h"
 #include "profiles/plugins.h"
 
@@ -28,13 +29,13 @@ class AnyLabelCheck final : public Check {
   std::string value_;
 };
 
-std::unique_ptr<Check> make(ConfigReader& config) {
+std::unique_ptr<Check> make_any_label_check(ConfigReader& config) {
   return std::make_unique<AnyLabelCheck>(config.string("key", Required::yes), config.string("value", Required::no));
 }
 }  // namespace
 
 Plugin<Check> any_label_check() {
-  return {make,
+  return {make_any_label_check,
           {"anyLabel",
            "Passes if at least one node of the cluster has a label",
            {

@@ -1,7 +1,9 @@
 #include <fmt/format.h>
 
 #include "profiles/check_context.h"
+#include "profiles/config_reader.h"
 #include "profiles/fleet.h"
+#include "profiles/node_draft.h"
 #include "profiles/plugins.h"
 #include "windows/semver.h"
 
@@ -50,13 +52,13 @@ class ClusterSemver final : public Check {
   bool profile_scoped_;
 };
 
-std::unique_ptr<Check> make(ConfigReader& config) {
+std::unique_ptr<Check> make_cluster_semver_check(ConfigReader& config) {
   return std::make_unique<ClusterSemver>(config.string("key", Required::yes), config.boolean("profileScoped"));
 }
 }  // namespace
 
 Plugin<Check> cluster_semver_check() {
-  return {make,
+  return {make_cluster_semver_check,
           {"clusterSemver",
            "Passes if another node shows a newer version than this one in the same label",
            {

@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "profiles/check_context.h"
+#include "profiles/config_reader.h"
+#include "profiles/node_draft.h"
 #include "profiles/plugins.h"
 
 namespace careen::profiles {
@@ -38,13 +40,13 @@ class Condition final : public Check {
   std::string status_;
 };
 
-std::unique_ptr<Check> make(ConfigReader& config) {
+std::unique_ptr<Check> make_condition_check(ConfigReader& config) {
   return std::make_unique<Condition>(config.string("type", Required::yes), config.string("status", Required::yes));
 }
 }  // namespace
 
 Plugin<Check> condition_check() {
-  return {make,
+  return {make_condition_check,
           {"condition",
            "Passes if a condition of the node's status has a certain value",
            {

@@ -3,16 +3,16 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
-#include <variant>
 #include <vector>
 
 #include "io/time.h"
+#include "observe/source.h"
+#include "profiles/budget_key.h"
 #include "profiles/check.h"
-#include "profiles/data.h"
-#include "profiles/node_draft.h"
-#include "profiles/occupancy.h"
-#include "profiles/stagger_leases.h"
+#include "profiles/info_value.h"
+#include "profiles/lease_grab.h"
 #include "profiles/topic.h"
 
 namespace careen::observe {
@@ -24,6 +24,10 @@ namespace careen::profiles {
 class Drains;
 class Fleet;
 class Hypervisors;
+class NodeDraft;
+class Occupancy;
+class StaggerLeases;
+struct ProfileData;
 
 // What there is to look at besides the node.
 struct Facts {
@@ -44,8 +48,6 @@ struct CheckContext {
   io::Wall now;
   bool explain = true;  // fill in reason and info
 };
-
-using InfoValue = std::variant<std::string, double, bool, std::vector<double>, std::vector<std::string>>;
 
 struct CheckResult {
   bool passed = false;

@@ -1,4 +1,5 @@
 #include "profiles/check_has_key.h"
+#include "profiles/node_draft.h"
 #include "profiles/plugins.h"
 
 namespace careen::profiles {
@@ -16,11 +17,13 @@ class HasAnnotation final : public Check {
   WantedKey wanted_;
 };
 
-std::unique_ptr<Check> make(ConfigReader& config) { return std::make_unique<HasAnnotation>(config); }
+std::unique_ptr<Check> make_has_annotation_check(ConfigReader& config) {
+  return std::make_unique<HasAnnotation>(config);
+}
 }  // namespace
 
 Plugin<Check> has_annotation_check() {
-  return {make,
+  return {make_has_annotation_check,
           {"hasAnnotation",
            "Passes if the node has an annotation",
            {

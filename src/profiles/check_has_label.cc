@@ -1,4 +1,5 @@
 #include "profiles/check_has_key.h"
+#include "profiles/node_draft.h"
 #include "profiles/plugins.h"
 
 namespace careen::profiles {
@@ -16,11 +17,11 @@ class HasLabel final : public Check {
   WantedKey wanted_;
 };
 
-std::unique_ptr<Check> make(ConfigReader& config) { return std::make_unique<HasLabel>(config); }
+std::unique_ptr<Check> make_has_label_check(ConfigReader& config) { return std::make_unique<HasLabel>(config); }
 }  // namespace
 
 Plugin<Check> has_label_check() {
-  return {make,
+  return {make_has_label_check,
           {"hasLabel",
            "Passes if the node has a label",
            {

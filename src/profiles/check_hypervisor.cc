@@ -5,6 +5,7 @@
 #include "profiles/hypervisor_fields.h"
 #include "profiles/hypervisors.h"
 #include "profiles/needs.h"
+#include "profiles/node_draft.h"
 #include "profiles/plugins.h"
 
 namespace careen::profiles {
@@ -43,14 +44,14 @@ class CheckHypervisor final : public Check {
   std::vector<FieldValue> wanted_;
 };
 
-std::unique_ptr<Check> make(ConfigReader& config) {
+std::unique_ptr<Check> make_check_hypervisor_check(ConfigReader& config) {
   return std::make_unique<CheckHypervisor>(read_fields(config, hypervisor_status_fields(), "status of a hypervisor"));
 }
 
 }  // namespace
 
 Plugin<Check> check_hypervisor_check() {
-  return {make,
+  return {make_check_hypervisor_check,
           {"checkHypervisor",
            "Passes if fields of the status of the node's Hypervisor (kvm.cloud.sap/v1) have the values given",
            describe_fields(hypervisor_status_fields()),

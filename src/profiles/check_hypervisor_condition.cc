@@ -1,8 +1,10 @@
 #include <fmt/format.h>
 
 #include "profiles/check_context.h"
+#include "profiles/config_reader.h"
 #include "profiles/hypervisors.h"
 #include "profiles/needs.h"
+#include "profiles/node_draft.h"
 #include "profiles/plugins.h"
 
 namespace careen::profiles {
@@ -46,7 +48,7 @@ class HypervisorCondition final : public Check {
   std::string status_;
 };
 
-std::unique_ptr<Check> make(ConfigReader& config) {
+std::unique_ptr<Check> make_hypervisor_condition_check(ConfigReader& config) {
   std::string type = config.string("type", Required::yes);
   return std::make_unique<HypervisorCondition>(std::move(type), config.string("status", Required::yes));
 }
@@ -54,7 +56,7 @@ std::unique_ptr<Check> make(ConfigReader& config) {
 }  // namespace
 
 Plugin<Check> hypervisor_condition_check() {
-  return {make,
+  return {make_hypervisor_condition_check,
           {"hypervisorCondition",
            "Passes if a condition of the node's Hypervisor (kvm.cloud.sap/v1) has a status",
            {

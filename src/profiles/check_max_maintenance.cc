@@ -3,7 +3,10 @@
 #include <algorithm>
 
 #include "profiles/check_context.h"
+#include "profiles/config_reader.h"
 #include "profiles/fleet.h"
+#include "profiles/node_draft.h"
+#include "profiles/occupancy.h"
 #include "profiles/plugins.h"
 
 namespace careen::profiles {
@@ -72,7 +75,7 @@ class MaxMaintenance final : public Check {
   Settings settings_;
 };
 
-std::unique_ptr<Check> make(ConfigReader& config) {
+std::unique_ptr<Check> make_max_maintenance_check(ConfigReader& config) {
   Settings settings;
   settings.max = config.count_or_percentage("max", Required::yes);
   settings.profile = config.string("profile", Required::no);
@@ -89,7 +92,7 @@ std::unique_ptr<Check> make(ConfigReader& config) {
 
 Plugin<Check> max_maintenance_check() {
   return {
-      make,
+      make_max_maintenance_check,
       {"maxMaintenance",
        "Passes while fewer nodes than a limit are in maintenance",
        {

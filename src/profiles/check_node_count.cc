@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "profiles/check_context.h"
+#include "profiles/config_reader.h"
 #include "profiles/fleet.h"
 #include "profiles/plugins.h"
 
@@ -28,7 +29,7 @@ class NodeCount final : public Check {
   int64_t count_;
 };
 
-std::unique_ptr<Check> make(ConfigReader& config) {
+std::unique_ptr<Check> make_node_count_check(ConfigReader& config) {
   const int64_t count = config.integer("count", Required::yes);
   if (count < 0) config.warn("count", "is negative, so the check always passes");
   return std::make_unique<NodeCount>(count);
@@ -36,7 +37,7 @@ std::unique_ptr<Check> make(ConfigReader& config) {
 }  // namespace
 
 Plugin<Check> node_count_check() {
-  return {make,
+  return {make_node_count_check,
           {"nodeCount",
            "Passes while the cluster has at least so many nodes",
            {{.name = "count", .type = KeyType::integer, .text = "The least number of nodes", .required = true}},

@@ -5,6 +5,7 @@
 #include "observe/number_expression.h"
 #include "observe/observations.h"
 #include "profiles/check_context.h"
+#include "profiles/config_reader.h"
 #include "profiles/observation_topic.h"
 #include "profiles/plugins.h"
 
@@ -12,7 +13,7 @@ namespace careen::profiles {
 
 namespace {
 
-using State = observe::ObservationState::Kind;
+using ObservationKind = observe::ObservationState::Kind;
 
 class PrometheusInstant final : public Check {
  public:
@@ -33,15 +34,15 @@ class PrometheusInstant final : public Check {
     BudgetKey key;
     key.max = 1;
     key.observation = source_;
-    result.budget.emplace(key, BudgetUse{state.kind == State::pending ? 1 : 0, {}, std::nullopt});
+    result.budget.emplace(key, BudgetUse{state.kind == ObservationKind::pending ? 1 : 0, {}, std::nullopt});
     if (context.explain) result.info = {{"url", shown_url_}, {"query", shown_query_}, {"expr", shown_expression_}};
-    if (state.kind == State::pending) {
+    if (state.kind == ObservationKind::pending) {
       result.pending = true;
       result.reason = state.why;
       return result;
     }
     result.topics.push_back(context.facts.topics.of(topic_name_));
-    if (state.kind == State::failed) {
+    if (state.kind == ObservationKind::failed) {
       result.error = state.observation->error;
       return result;
     }
@@ -70,7 +71,7 @@ class PrometheusInstant final : public Check {
   observe::NumberExpression expression_;
 };
 
-std::unique_ptr<Check> make(ConfigReader& config) {
+std::unique_ptr<Check> make_prometheus_instant_check(ConfigReader& config) {
   observe::Source source{config.string("url", Required::yes), config.string("query", Required::no)};
   const std::string text = config.string("expr", Required::yes);
   if (text.empty()) return nullptr;
@@ -86,7 +87,7 @@ std::unique_ptr<Check> make(ConfigReader& config) {
 }  // namespace
 
 Plugin<Check> prometheus_instant_check() {
-  return {make,
+  return {make_prometheus_instant_check,
           {"prometheusInstant",
            "Passes if an expression holds for the value of a Prometheus query; each value lets one node pass",
            {

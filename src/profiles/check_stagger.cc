@@ -6,8 +6,11 @@
 #include <limits>
 
 #include "profiles/check_context.h"
+#include "profiles/config_reader.h"
 #include "profiles/needs.h"
+#include "profiles/node_draft.h"
 #include "profiles/plugins.h"
+#include "profiles/stagger_leases.h"
 
 namespace careen::profiles {
 
@@ -106,7 +109,7 @@ int64_t read_parallel(ConfigReader& config) {
   return 1;
 }
 
-std::unique_ptr<Check> make(ConfigReader& config) {
+std::unique_ptr<Check> make_stagger_check(ConfigReader& config) {
   const io::Duration duration = read_duration(config);
   const std::string name = config.string("leaseName", Required::yes);
   const std::string ns = config.string("leaseNamespace", Required::yes);
@@ -117,7 +120,7 @@ std::unique_ptr<Check> make(ConfigReader& config) {
 
 Plugin<Check> stagger_check() {
   return {
-      make,
+      make_stagger_check,
       {"stagger",
        "Passes while one of a few leases is free and takes it with the transition, so that nodes follow one another "
        "at a distance in time",

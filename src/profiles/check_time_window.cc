@@ -1,6 +1,7 @@
 #include <optional>
 
 #include "profiles/check_context.h"
+#include "profiles/config_reader.h"
 #include "profiles/plugins.h"
 #include "windows/time_window.h"
 
@@ -77,7 +78,7 @@ windows::Zone read_zone(ConfigReader& config) {
   return {};
 }
 
-std::unique_ptr<Check> make(ConfigReader& config) {
+std::unique_ptr<Check> make_time_window_check(ConfigReader& config) {
   windows::TimeWindowSettings settings;
   settings.windows = read_windows(config);
   settings.exclude = read_exclude(config);
@@ -89,7 +90,7 @@ std::unique_ptr<Check> make(ConfigReader& config) {
 
 Plugin<Check> time_window_check() {
   return {
-      make,
+      make_time_window_check,
       {"timeWindow",
        "Passes during some hours of some days of the week",
        {

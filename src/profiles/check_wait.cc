@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 
 #include "profiles/check_context.h"
+#include "profiles/config_reader.h"
+#include "profiles/data.h"
 #include "profiles/plugins.h"
 
 namespace careen::profiles {
@@ -37,13 +39,13 @@ class WaitCheck final : public Check {
   io::Duration duration_;
 };
 
-std::unique_ptr<Check> make(ConfigReader& config) {
+std::unique_ptr<Check> make_wait_check(ConfigReader& config) {
   return std::make_unique<WaitCheck>(config.duration_string("duration", Required::yes));
 }
 }  // namespace
 
 Plugin<Check> wait_check() {
-  return {make,
+  return {make_wait_check,
           {"wait",
            "Passes once more than a duration has gone by since the profile's last change of state",
            {{.name = "duration", .type = KeyType::duration_text, .text = "How long to wait", .required = true}},

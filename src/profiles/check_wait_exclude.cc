@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 
 #include "profiles/check_context.h"
+#include "profiles/config_reader.h"
+#include "profiles/data.h"
 #include "profiles/plugins.h"
 #include "windows/wait_exclude.h"
 
@@ -50,7 +52,7 @@ windows::Weekdays read_excluded(ConfigReader& config) {
   return *days;
 }
 
-std::unique_ptr<Check> make(ConfigReader& config) {
+std::unique_ptr<Check> make_wait_exclude_check(ConfigReader& config) {
   const io::Duration duration = config.duration_string("duration", Required::yes);
   return std::make_unique<WaitExcludeCheck>(duration, read_excluded(config));
 }
@@ -58,7 +60,7 @@ std::unique_ptr<Check> make(ConfigReader& config) {
 }  // namespace
 
 Plugin<Check> wait_exclude_check() {
-  return {make,
+  return {make_wait_exclude_check,
           {"waitExclude",
            "Passes once more than a duration has gone by since the profile's last change of state, where some days of "
            "the week do not count",

@@ -5,6 +5,7 @@
 
 #include "profiles/check_context.h"
 #include "profiles/needs.h"
+#include "profiles/node_draft.h"
 #include "profiles/test_support.h"
 
 namespace careen::profiles {
@@ -14,10 +15,6 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
-
-constexpr auto kOperational = State::operational;
-constexpr auto kRequired = State::maintenance_required;
-constexpr auto kIn = State::in_maintenance;
 
 class FleetChecksTest : public WorldTest {
  protected:
@@ -94,7 +91,7 @@ class FleetChecksTest : public WorldTest {
     put(name, {}, {{std::string(kDataAnnotation), std::move(data)}});
   }
 
-  State state = kRequired;
+  State state = kReq;
   std::string profile = "p";
 };
 
@@ -254,7 +251,7 @@ TEST_F(FleetChecksTest, VersionsScopedToTheProfile) {
 
 TEST_F(FleetChecksTest, AffinityIsForRequiredMaintenanceOnly) {
   put("a");
-  for (const State wrong : {kOperational, kIn}) {
+  for (const State wrong : {kOp, kIn}) {
     state = wrong;
     const CheckResult result = check("affinity", "null");
     EXPECT_FALSE(result.passed);
@@ -264,8 +261,8 @@ TEST_F(FleetChecksTest, AffinityIsForRequiredMaintenanceOnly) {
 }
 
 TEST_F(FleetChecksTest, ANodeWithoutAffinityPodsGoesFirst) {
-  put_in("a", "p", kRequired);
-  put_in("b", "p", kRequired);
+  put_in("a", "p", kReq);
+  put_in("b", "p", kReq);
   put_pod("plain", "a", false);
   const CheckResult result = check("affinity", "null");
   EXPECT_TRUE(result.passed);
@@ -274,8 +271,8 @@ TEST_F(FleetChecksTest, ANodeWithoutAffinityPodsGoesFirst) {
 }
 
 TEST_F(FleetChecksTest, ANodeWithAffinityPodsWaitsForThoseWithout) {
-  put_in("a", "p", kRequired);
-  put_in("b", "p", kRequired);
+  put_in("a", "p", kReq);
+  put_in("b", "p", kReq);
   put_pod("moves", "a", true);
   const CheckResult waits = check("affinity", "null");
   EXPECT_FALSE(waits.passed);
@@ -291,23 +288,23 @@ TEST_F(FleetChecksTest, ANodeWithAffinityPodsWaitsForThoseWithout) {
 }
 
 TEST_F(FleetChecksTest, OnlyTheSameProfileInTheSameStateBlocks) {
-  put_in("a", "p", kRequired);
+  put_in("a", "p", kReq);
   put_pod("moves", "a", true);
-  put_in("operational", "p", kOperational);
+  put_in("operational", "p", kOp);
   put_in("in", "p", kIn);
-  put_in("other", "q", kRequired);
+  put_in("other", "q", kReq);
   put_data("unreadable", "{broken");
   put("plain");
   EXPECT_TRUE(check("affinity", "null").passed);
-  put_in("other", "p", kRequired);
+  put_in("other", "p", kReq);
   EXPECT_FALSE(check("affinity", "null").passed);
 }
 
 TEST_F(FleetChecksTest, EnoughOperationalNodesPassInAnyCase) {
-  put_in("a", "p", kRequired);
-  put_in("b", "p", kRequired);
-  put_in("c", "p", kOperational);
-  put_in("d", "q", kOperational);
+  put_in("a", "p", kReq);
+  put_in("b", "p", kReq);
+  put_in("c", "p", kOp);
+  put_in("d", "q", kOp);
   put_pod("moves", "a", true);
   EXPECT_FALSE(check("affinity", "{minOperational: 0}").passed);
   const CheckResult enough = check("affinity", "{minOperational: 1}");
@@ -325,8 +322,8 @@ TEST_F(FleetChecksTest, AffinityHasNoAnswerBeforeThePodsAreKnown) {
   kube::PodStore unlisted(atoms);
   Fleet early(nodes, unlisted, topics);
   const Facts early_facts{occupancy, early, facts.leases, facts.hypervisors, facts.observations, facts.topics};
-  put_in("a", "p", kRequired);
-  put_in("b", "p", kOperational);
+  put_in("a", "p", kReq);
+  put_in("b", "p", kOp);
   const NodeDraft draft(*nodes.find("a"));
   const ProfileData data{now, state, state};
   const auto ask = [&](std::string_view settings) {

@@ -9,6 +9,7 @@
 
 #include "io/redact.h"
 #include "profiles/config_file.h"
+#include "profiles/config_reader.h"
 #include "profiles/file_doc.h"
 #include "profiles/suggest.h"
 #include "profiles/unknown_keys.h"

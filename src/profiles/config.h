@@ -13,13 +13,16 @@
 #include <vector>
 
 #include "io/time.h"
+#include "profiles/check.h"
 #include "profiles/config_error.h"
 #include "profiles/expression.h"
 #include "profiles/interpolate.h"
 #include "profiles/needs.h"
+#include "profiles/notify.h"
 #include "profiles/plugin.h"
 #include "profiles/schedule.h"
 #include "profiles/state.h"
+#include "profiles/trigger.h"
 
 namespace careen::profiles {
 

@@ -13,9 +13,9 @@
 
 namespace careen::profiles {
 
-using Kind = Value::Kind;
-
 namespace {
+
+using Kind = Value::Kind;
 
 constexpr std::string_view kHidden = "***";
 

@@ -15,7 +15,7 @@ using testing::IsEmpty;
 using testing::Not;
 using testing::Pair;
 
-std::optional<std::string> environment(std::string_view name) {
+std::optional<std::string> reader_environment(std::string_view name) {
   static const std::map<std::string, std::string, std::less<>> kVariables{
       {"NUMBER", "0123"}, {"FLOAT", "1.5"},     {"FLAG", "on"},      {"SECRET", "hunter2"}, {"WAIT", "90"},
       {"LIST", "a, b"},   {"PADDED", "  x, y"}, {"QUOTED", "\"q\""}, {"COMMA", "one, two"}, {"NOTHING", ""},
@@ -29,7 +29,7 @@ class Keys {
  public:
   explicit Keys(std::string text, std::vector<KeyDoc> docs = {})
       : document_(*Document::parse(std::move(text))),
-        environment_(environment),
+        environment_(reader_environment),
         file_("f.yaml", document_, environment_),
         docs_(std::move(docs)),
         reader(file_, &document_.root(), {1, 1}, "check \"x\"", &docs_) {}

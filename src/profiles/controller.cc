@@ -1,10 +1,20 @@
 #include "profiles/controller.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
+#include "budget/ledger.h"
+#include "drain/engine.h"
+#include "io/problems.h"
+#include "kube/client.h"
 #include "kube/decode.h"
+#include "kube/events.h"
+#include "kube/node_decoder.h"
+#include "profiles/config.h"
 #include "profiles/controller_meters.h"
 #include "profiles/data.h"
+#include "profiles/drains.h"
 #include "profiles/names.h"
 #include "profiles/observation_topic.h"
 
@@ -25,7 +35,6 @@ class EngineDrains final : public Drains {
   const drain::Engine* engine_;
 };
 
-constexpr io::Duration kSettleRetry = io::seconds{1};
 constexpr io::Duration kSweepPatience = io::milliseconds{10};
 constexpr std::string_view kWriteProblem = "write nodes";
 

@@ -9,35 +9,64 @@
 #include <set>
 #include <string>
 
-#include "budget/ledger.h"
-#include "budget/pause.h"
+#include "budget/admission.h"
 #include "budget/pause_guard.h"
-#include "drain/engine.h"
-#include "io/metrics.h"
-#include "io/problems.h"
-#include "io/random.h"
+#include "drain/key.h"
+#include "drain/options.h"
+#include "drain/progress.h"
+#include "io/log.h"
 #include "io/sync.h"
-#include "kube/atoms.h"
-#include "kube/cache.h"
-#include "kube/client.h"
-#include "kube/events.h"
-#include "kube/node_decoder.h"
-#include "kube/pod_store.h"
+#include "kube/json.h"
 #include "kube/queue.h"
 #include "notify/courier.h"
 #include "observe/observations.h"
+#include "profiles/budget_key.h"
 #include "profiles/budget_waiters.h"
-#include "profiles/config.h"
+#include "profiles/check_context.h"
+#include "profiles/controller_options.h"
 #include "profiles/decide.h"
-#include "profiles/drains.h"
 #include "profiles/fleet.h"
 #include "profiles/hypervisors.h"
 #include "profiles/lease_taker.h"
 #include "profiles/occupancy.h"
 #include "profiles/outbox.h"
+#include "profiles/stagger_leases.h"
 #include "profiles/topic.h"
 
+namespace careen::budget {
+class Ledger;
+class Pauses;
+}  // namespace careen::budget
+
+namespace careen::drain {
+class Engine;
+}
+
+namespace careen::io {
+class Metrics;
+class Problems;
+class Random;
+}  // namespace careen::io
+
+namespace careen::kube {
+class AtomPool;
+class Client;
+class EventRecorder;
+class NodeDecoder;
+class PodStore;
+struct ApiError;
+struct Lease;
+struct Node;
+struct Object;
+struct Resource;
+template <class T>
+class Store;
+}  // namespace careen::kube
+
 namespace careen::profiles {
+
+class Drains;
+struct Config;
 
 struct ControllerParts {
   io::Loop& loop;
@@ -59,17 +88,6 @@ struct ControllerParts {
   drain::Engine* engine = nullptr;
   // Null: nothing is ever paused. Must not tell of changes after the controller is gone.
   budget::Pauses* pauses = nullptr;
-};
-
-struct ControllerOptions {
-  // Node writes in flight at once: enough to keep an API server busy, few enough not to queue up in it.
-  int writes_in_flight = 16;
-  // Everything is decided anew this often; what that finds should have been found before.
-  io::Duration sweep = io::minutes{10};
-  // Messages are sent before the state machine goes on, and one that cannot be sent stops its profile.
-  bool notify_blocking = false;
-  // Decides and explains; writes and sends nothing.
-  bool dry_run = false;
 };
 
 class Controller {
@@ -186,6 +204,7 @@ class Controller {
   // A write of this node may still be on its way. Finds that it has happened, or changes the node so that it must
   // fail. True when settled; false when nothing can be said, and the admission has to stay.
   io::Task<bool> settle(std::string node, std::string uid, std::optional<uint64_t> precondition);
+  static constexpr io::Duration kSettleRetry = io::seconds{1};
   io::Task<void> settle_inherited(budget::Admission admission);
   io::Task<void> settle_all_inherited();
   bool is_where_it_was_admitted_to(const std::string& name, const std::string& uid) const;

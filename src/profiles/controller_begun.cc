@@ -1,21 +1,26 @@
 // Transitions that take more than one write, and writes whose end is not known: what has begun is brought to an end,
 // by this process or by the one that takes over from it.
+#include <fmt/format.h>
+
 #include <algorithm>
 
+#include "budget/ledger.h"
+#include "io/problems.h"
+#include "kube/client.h"
 #include "kube/decode.h"
 #include "kube/json.h"
+#include "profiles/config.h"
 #include "profiles/controller_meters.h"
 #include "profiles/data.h"
 #include "profiles/drains.h"
 #include "profiles/names.h"
+#include "profiles/stagger_leases.h"
 
 namespace careen::profiles {
 
 using io::Task;
 
 namespace {
-constexpr io::Duration kSettleRetry = io::seconds{1};
-
 // The node has moved since then.
 bool has_moved_since(const kube::Node& node, io::Wall then) {
   const std::string* text = node.annotation(kDataAnnotation);
@@ -30,10 +35,10 @@ bool has_moved_since(const kube::Node& node, io::Wall then) {
 // after its lease has run out moves beside the next one that takes it: the decision ends with the lease.
 Task<bool> Controller::take_leases(std::string key, Decision& decision) {
   for (const LeaseGrab& grab : decision.leases) {
-    const io::Wall acquired = std::chrono::floor<io::microseconds>(decision.admission->since);
+    const io::Wall acquired = in_microseconds(decision.admission->since);
     // Whether or not the answer comes, it may be ours from now on.
     begun_with(key, grab.key()).acquired.push_back(acquired);
-    const io::Wall held_until = io::add(std::chrono::floor<io::microseconds>(p_.loop.wall_now()), grab.duration);
+    const io::Wall held_until = io::add(in_microseconds(p_.loop.wall_now()), grab.duration);
     const auto outcome = co_await taker_.take(grab, key, acquired);
     if (!outcome && outcome.error().not_leader()) {  // nothing was sent
       queue_.wake_after_failure(key);

@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "kube/disruption_budget.h"
+#include "kube/sink.h"
 #include "profiles/test_replica.h"
 
 namespace careen::profiles {
@@ -14,7 +16,7 @@ using kube::Json;
 using kube::Request;
 using testing::IsEmpty;
 
-constexpr const char* kYaml = R"(
+constexpr const char* kStaggerYaml = R"(
 intervals: {requeue: 30s}
 instances:
   check:
@@ -52,7 +54,7 @@ class BegunTest : public ClusterTest {
 TEST_F(BegunTest, NodesFollowOneAnotherAtADistance) {
   add_nodes(4);
   api.treat = [](const Request&) { return quick(); };
-  Replica replica(time, api, "a", kYaml);
+  Replica replica(time, api, "a", kStaggerYaml);
   for (int expected = 1; expected <= 4; ++expected) {
     time.run_for(seconds{30});
     EXPECT_EQ(moved(), expected);
@@ -69,7 +71,7 @@ TEST_F(BegunTest, NodesFollowOneAnotherAtADistance) {
 
 TEST_F(BegunTest, WithdrawnItGivesTheLeaseBackAndTheNextGoesAtOnce) {
   add_node("n0", {{"go", ""}});
-  Replica replica(time, api, "a", kYaml);
+  Replica replica(time, api, "a", kStaggerYaml);
   api.treat = [](const Request& request) {
     sim::Treatment treatment = quick();
     if (moves(request)) treatment.refuse = sim::ApiServer::refusal(403, "Forbidden");
@@ -98,7 +100,7 @@ TEST_F(BegunTest, ANodeThatIsEditedMeanwhileKeepsItsLease) {
     }
     return quick();
   };
-  Replica replica(time, api, "a", kYaml);
+  Replica replica(time, api, "a", kStaggerYaml);
   time.run_for(seconds{20});
   EXPECT_EQ(edits, 3);
   EXPECT_EQ(moved(), 1);
@@ -116,7 +118,7 @@ TEST_F(BegunTest, WhereNoLeaseCanBeMadeItBacksOffAndSaysWhy) {
     treatment.refuse = sim::ApiServer::refusal(404, "NotFound");
     return treatment;
   };
-  Replica replica(time, api, "a", kYaml);
+  Replica replica(time, api, "a", kStaggerYaml);
   time.run_for(minutes{2});
   EXPECT_GE(tries, 3);
   EXPECT_LE(tries, 12);
@@ -138,7 +140,7 @@ TEST_F(BegunTest, NobodyMovesAfterItsLeaseHasRunOut) {
     if (takes(request) && std::exchange(first, false)) treatment.after = seconds{5};
     return treatment;
   };
-  std::string yaml = kYaml;
+  std::string yaml = kStaggerYaml;
   yaml.replace(yaml.find("10m"), 3, "3s");
   Replica replica(time, api, "a", yaml);
   ASSERT_TRUE(time.run_until([&] { return moved() == 1; }, minutes{1}));
@@ -153,7 +155,7 @@ TEST_F(BegunTest, ASuccessorGoesOnWithTheLeaseOfItsPredecessor) {
     treatment.lost = moves(request);
     return treatment;
   };
-  auto a = std::make_unique<Replica>(time, api, "a", kYaml);
+  auto a = std::make_unique<Replica>(time, api, "a", kStaggerYaml);
   ASSERT_TRUE(time.run_until([&] { return holder() == "n000"; }, minutes{1}));
   time.run_for(seconds{1});
   a.reset();
@@ -163,7 +165,7 @@ TEST_F(BegunTest, ASuccessorGoesOnWithTheLeaseOfItsPredecessor) {
     if (request.method == "GET" && request.path.find("/leases?") != std::string::npos) treatment.before = seconds{4};
     return treatment;
   };
-  Replica b(time, api, "b", kYaml);
+  Replica b(time, api, "b", kStaggerYaml);
   time.run_for(seconds{20});
   EXPECT_EQ(moved(), 1);
   EXPECT_THAT(b.ledger.entries(), IsEmpty());
@@ -176,14 +178,14 @@ TEST_F(BegunTest, ASuccessorGivesTheLeaseOfANodeThatIsGoneBack) {
     treatment.lost = moves(request);
     return treatment;
   };
-  auto a = std::make_unique<Replica>(time, api, "a", kYaml);
+  auto a = std::make_unique<Replica>(time, api, "a", kStaggerYaml);
   ASSERT_TRUE(time.run_until([&] { return holder() == "n0"; }, minutes{1}));
   time.run_for(seconds{1});
   a.reset();
   api.treat = nullptr;
   api.erase(path("n0"));
   add_node("n1", {{"go", ""}});
-  Replica b(time, api, "b", kYaml);
+  Replica b(time, api, "b", kStaggerYaml);
   time.run_for(seconds{20});
   EXPECT_EQ(state_of("n1"), "maintenance-required");
   EXPECT_THAT(b.ledger.entries(), IsEmpty());
@@ -191,7 +193,7 @@ TEST_F(BegunTest, ASuccessorGivesTheLeaseOfANodeThatIsGoneBack) {
 
 TEST_F(BegunTest, ADryRunTakesNothing) {
   add_nodes(2);
-  Replica replica(time, api, "a", kYaml, ControllerOptions{.dry_run = true});
+  Replica replica(time, api, "a", kStaggerYaml, ControllerOptions{.dry_run = true});
   time.run_for(minutes{30});
   EXPECT_EQ(moved(), 0);
   EXPECT_EQ(api.count("PATCH nodes"), 0);

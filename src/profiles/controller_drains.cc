@@ -2,6 +2,8 @@
 // be another one.
 #include <algorithm>
 
+#include "budget/ledger.h"
+#include "drain/engine.h"
 #include "profiles/controller.h"
 
 namespace careen::profiles {

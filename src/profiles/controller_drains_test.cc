@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "drain/holds.h"
+#include "kube/sink.h"
 #include "profiles/test_replica.h"
 
 namespace careen::profiles {
@@ -16,7 +17,7 @@ using kube::Request;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-constexpr const char* kYaml = R"(
+constexpr const char* kDrainYaml = R"(
 intervals: {requeue: 30s}
 instances:
   check:
@@ -94,7 +95,7 @@ TEST_F(DrainsTest, ATransitionDrainsAndMovesWhenTheNodeIsEmpty) {
     previous(changed, object);
     if (changed == path("n0") && in.contains("n0") && most == 1) empty_when_moved = !is_there("a") && !is_there("b");
   };
-  Replica replica(time, api, "a", kYaml);
+  Replica replica(time, api, "a", kDrainYaml);
   time.run_for(seconds{10});
   EXPECT_EQ(state_of("n0"), "in-maintenance");
   EXPECT_TRUE(empty_when_moved);
@@ -116,7 +117,7 @@ TEST_F(DrainsTest, BlockedByABudgetItWaitsWithItsPlaceAndItsLease) {
   add_node("n0", {{"go", ""}});
   add_pod("web-1", "n0", "web");
   allow(0);
-  Replica replica(time, api, "a", kYaml);
+  Replica replica(time, api, "a", kDrainYaml);
   time.run_for(minutes{2});
   add_node("n1", {{"go", ""}});
   time.run_for(minutes{12});
@@ -139,7 +140,7 @@ TEST_F(DrainsTest, WithdrawnItUndoesItsCordonAndGivesEverythingBack) {
   add_node("n0", {{"go", ""}});
   add_pod("web-1", "n0", "web");
   allow(0);
-  Replica replica(time, api, "a", kYaml);
+  Replica replica(time, api, "a", kDrainYaml);
   time.run_for(minutes{1});
   ASSERT_TRUE(cordoned("n0"));
   ASSERT_TRUE(lease_held(replica));
@@ -163,12 +164,12 @@ TEST_F(DrainsTest, ASuccessorGoesOnWithTheSameNode) {
   add_node("n0", {{"go", ""}});
   add_pod("web-1", "n0", "web");
   allow(0);
-  auto a = std::make_unique<Replica>(time, api, "a", kYaml);
+  auto a = std::make_unique<Replica>(time, api, "a", kDrainYaml);
   time.run_for(minutes{1});
   ASSERT_TRUE(cordoned("n0"));
   a.reset();
   add_node("n1", {{"go", ""}});
-  Replica b(time, api, "b", kYaml);
+  Replica b(time, api, "b", kDrainYaml);
   time.run_for(minutes{20});
   EXPECT_TRUE(cordoned("n0"));
   EXPECT_FALSE(cordoned("n1"));
@@ -183,11 +184,11 @@ TEST_F(DrainsTest, ASuccessorWithdrawsWhatNoLongerPasses) {
   add_node("n0", {{"go", ""}});
   add_pod("web-1", "n0", "web");
   allow(0);
-  auto a = std::make_unique<Replica>(time, api, "a", kYaml);
+  auto a = std::make_unique<Replica>(time, api, "a", kDrainYaml);
   time.run_for(minutes{1});
   a.reset();
   label("n0", "go", nullptr);
-  Replica b(time, api, "b", kYaml);
+  Replica b(time, api, "b", kDrainYaml);
   time.run_for(seconds{30});
   EXPECT_FALSE(cordoned("n0"));
   EXPECT_FALSE(lease_held(b));
@@ -200,10 +201,10 @@ TEST_F(DrainsTest, ACrashAtAnyMomentIsMadeUpFor) {
     const std::string node = "c" + std::to_string(after);
     add_node(node, {{"go", ""}});
     add_pod("pod-" + node, node);
-    auto a = std::make_unique<Replica>(time, api, "a", kYaml);
+    auto a = std::make_unique<Replica>(time, api, "a", kDrainYaml);
     time.run_for(milliseconds{after});
     a.reset();
-    Replica b(time, api, "b", kYaml);
+    Replica b(time, api, "b", kDrainYaml);
     ASSERT_TRUE(time.run_until([&] { return state_of(node) == "in-maintenance"; }, minutes{30})) << after;
     time.run_for(seconds{10});
     EXPECT_FALSE(is_there("pod-" + node)) << after;
@@ -219,7 +220,7 @@ TEST_F(DrainsTest, AStateIsEnteredByADrain) {
   add_node("n0", {{"go", ""}, {std::string(kProfileLabel), "e"}});
   add_pod("web-1", "n0", "web");
   allow(0);
-  Replica replica(time, api, "a", kYaml);
+  Replica replica(time, api, "a", kDrainYaml);
   time.run_for(minutes{1});
   EXPECT_EQ(state_of("n0"), "in-maintenance");
   EXPECT_TRUE(cordoned("n0"));
@@ -236,7 +237,7 @@ TEST_F(DrainsTest, SomebodyWhoUncordonsByHandDoesNotEndIt) {
   add_node("n0", {{"go", ""}});
   add_pod("web-1", "n0", "web");
   allow(0);
-  Replica replica(time, api, "a", kYaml);
+  Replica replica(time, api, "a", kDrainYaml);
   time.run_for(minutes{1});
   api.merge(path("n0"), Json::object().set({"spec", "unschedulable"}, nullptr));
   time.run_for(seconds{10});
@@ -248,7 +249,7 @@ TEST_F(DrainsTest, SomebodyWhoUncordonsByHandDoesNotEndIt) {
 TEST_F(DrainsTest, ADryRunDrainsNothing) {
   add_node("n0", {{"go", ""}});
   add_pod("a", "n0");
-  Replica replica(time, api, "a", kYaml, ControllerOptions{.dry_run = true});
+  Replica replica(time, api, "a", kDrainYaml, ControllerOptions{.dry_run = true});
   time.run_for(minutes{5});
   EXPECT_TRUE(is_there("a"));
   EXPECT_FALSE(cordoned("n0"));

@@ -1,8 +1,14 @@
 // Messages: what lies in a node's outbox goes to the courier, and what was sent is noted so that the next write of the
 // node takes it out.
+#include <fmt/format.h>
+
 #include <algorithm>
 
+#include "io/metrics.h"
 #include "io/redact.h"
+#include "kube/client.h"
+#include "kube/node.h"
+#include "profiles/config.h"
 #include "profiles/controller.h"
 #include "profiles/names.h"
 
@@ -14,11 +20,6 @@ namespace {
 
 // A process that stops has a few seconds for all it does.
 constexpr io::Duration kDrainMessages = io::seconds{5};
-
-Task<bool> completed(Task<void> task) {
-  co_await std::move(task);
-  co_return true;
-}
 
 const NotifyInstance* find_notify(const Config& config, std::string_view name) {
   const auto found = std::find_if(config.notifies.begin(), config.notifies.end(),
@@ -124,7 +125,7 @@ void Controller::message_failed(const std::string& id, const notify::Courier::Fa
 // What is being sent comes to its end, and what was sent leaves the outboxes, so that nobody sends it again.
 Task<void> Controller::end_messages() {
   // One that hangs does not keep the others in.
-  co_await io::with_timeout(p_.loop, kDrainMessages, completed(courier_.drain()));
+  co_await io::with_timeout(p_.loop, kDrainMessages, io::completed(courier_.drain()));
   io::Scope removals(p_.loop);
   p_.nodes.for_each([&](const kube::Node& node) {
     if (deliveries_.any_sent(node.uid)) removals.spawn(remove_sent(node.name));

@@ -1,7 +1,9 @@
 // Messages: from the decision through the outbox to people.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "kube/sink.h"
 #include "profiles/test_replica.h"
 
 namespace careen::profiles {

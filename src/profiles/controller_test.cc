@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "kube/sink.h"
 #include "profiles/test_replica.h"
 
 namespace careen::profiles {

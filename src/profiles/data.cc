@@ -5,18 +5,19 @@
 #include <algorithm>
 #include <boost/json.hpp>
 
+#include "io/ascii.h"
+
 namespace careen::profiles {
 
 namespace {
 
 namespace json = boost::json;
 
-constexpr std::size_t kDeepest = 64;
+constexpr std::size_t kDeepestJson = 64;
 
 bool is(std::string_view field, std::string_view name) {
-  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; };
   return std::equal(field.begin(), field.end(), name.begin(), name.end(),
-                    [&](char a, char b) { return lower(a) == lower(b); });
+                    [](char a, char b) { return io::lower(a) == io::lower(b); });
 }
 
 std::string_view view(const json::string& text) { return {text.data(), text.size()}; }
@@ -266,7 +267,7 @@ io::Result<NodeData> parse_node_data(std::string_view annotation) {
   if (auto written = read_as_written(annotation)) return std::move(*written);
   if (annotation.find_first_not_of(" \t\r\n") == std::string_view::npos) return NodeData{};
   json::parse_options options;
-  options.max_depth = kDeepest;
+  options.max_depth = kDeepestJson;
   json::parser parser({}, options);
   json::error_code error;
   parser.write_some(annotation.data(), annotation.size(), error);

@@ -7,21 +7,21 @@
 namespace careen::profiles {
 namespace {
 
-io::Wall at(std::string_view text) { return *io::parse_rfc3339(text); }
+io::Wall moment(std::string_view text) { return *io::parse_rfc3339(text); }
 
-NodeData parsed(std::string_view annotation) {
+NodeData data_in(std::string_view annotation) {
   auto data = parse_node_data(annotation);
   EXPECT_TRUE(data.has_value()) << annotation << ": " << data.error().message;
   return data.value_or(NodeData{});
 }
 
-std::string problem(std::string_view annotation) {
+std::string problem_in_data(std::string_view annotation) {
   const auto data = parse_node_data(annotation);
   EXPECT_FALSE(data.has_value()) << annotation;
   return data ? "" : data.error().message;
 }
 
-std::string normalised(std::string_view annotation) { return format_node_data(parsed(annotation)); }
+std::string normalised(std::string_view annotation) { return format_node_data(data_in(annotation)); }
 
 constexpr std::string_view kCurrentLayout =
     R"({"Profiles":{"flatcar":{"Transition":"2026-03-01T10:00:00.123456789Z","Current":"maintenance-required",)"
@@ -39,13 +39,13 @@ TEST(StateTest, HasThreeNamesInOrderOfSeverity) {
 }
 
 TEST(NodeDataTest, ReadsAndWritesTheCurrentLayout) {
-  const NodeData data = parsed(kCurrentLayout);
+  const NodeData data = data_in(kCurrentLayout);
   ASSERT_EQ(data.profiles.size(), 1U);
   const ProfileData& profile = data.profiles.at("flatcar");
   EXPECT_EQ(profile.current, State::maintenance_required);
   EXPECT_EQ(profile.previous, State::operational);
-  EXPECT_EQ(profile.transition, at("2026-03-01T10:00:00.123456789Z"));
-  EXPECT_EQ(data.notifications.at("approval_required"), at("2026-03-01T10:00:05Z"));
+  EXPECT_EQ(profile.transition, moment("2026-03-01T10:00:00.123456789Z"));
+  EXPECT_EQ(data.notifications.at("approval_required"), moment("2026-03-01T10:00:05Z"));
   EXPECT_EQ(format_node_data(data), kCurrentLayout);
 }
 
@@ -88,27 +88,27 @@ TEST(NodeDataTest, MigratesTheFirstLayout) {
 
 // A newer writer's data is not undone by leftovers of the old one.
 TEST(NodeDataTest, TheCurrentLayoutWinsOverTheFirst) {
-  const NodeData data = parsed(R"({"ProfileStates":{"p":"in-maintenance","q":"operational"},
+  const NodeData data = data_in(R"({"ProfileStates":{"p":"in-maintenance","q":"operational"},
       "LastNotificationTimes":{"n":"2023-04-05T07:00:00Z"},
       "Profiles":{"p":{"Current":"operational","Previous":"operational"}},
       "Notifications":{"n":"2026-04-05T07:00:00Z"}})");
   EXPECT_EQ(data.profiles.at("p").current, State::operational);
   EXPECT_EQ(data.profiles.at("q").current, State::operational);
-  EXPECT_EQ(data.notifications.at("n"), at("2026-04-05T07:00:00Z"));
+  EXPECT_EQ(data.notifications.at("n"), moment("2026-04-05T07:00:00Z"));
 }
 
 TEST(NodeDataTest, KeepsStatesItDoesNotKnow) {
   const std::string text =
       R"({"Profiles":{"p":{"Transition":"2026-03-01T10:00:00Z","Current":"broken <state>","Previous":""}},)"
       R"("Notifications":{}})";
-  const NodeData data = parsed(text);
+  const NodeData data = data_in(text);
   EXPECT_EQ(data.profiles.at("p").current.known(), std::nullopt);
   EXPECT_EQ(data.profiles.at("p").current.text(), "broken <state>");
   EXPECT_EQ(data.profiles.at("p").previous.known(), std::nullopt);
-  EXPECT_EQ(parsed(format_node_data(data)), data);
+  EXPECT_EQ(data_in(format_node_data(data)), data);
   EXPECT_THAT(format_node_data(data), testing::HasSubstr(R"("Current":"broken \u003cstate\u003e","Previous":"")"));
   // A state that is missing is not quietly operational.
-  EXPECT_EQ(parsed(R"({"Profiles":{"p":{}}})").profiles.at("p").current.known(), std::nullopt);
+  EXPECT_EQ(data_in(R"({"Profiles":{"p":{}}})").profiles.at("p").current.known(), std::nullopt);
 }
 
 TEST(NodeDataTest, EscapesAsGoDoes) {
@@ -117,22 +117,22 @@ TEST(NodeDataTest, EscapesAsGoDoes) {
   EXPECT_EQ(format_node_data(data),
             "{\"Profiles\":{},\"Notifications\":{\"a\\\"\\\\\\b\\f\\n\\r\\t\\u0001\x7f\\u003c\\u003e\\u0026\\u2028"
             "\\u2029é/\":\"0001-01-01T00:00:00Z\"}}");
-  EXPECT_EQ(parsed(format_node_data(data)), data);
+  EXPECT_EQ(data_in(format_node_data(data)), data);
 }
 
 TEST(NodeDataTest, SaysWhatIsWrong) {
-  EXPECT_THAT(problem("{"), testing::HasSubstr("not valid JSON"));
-  EXPECT_THAT(problem("{\"a\":\xff}"), testing::HasSubstr("not valid JSON"));
-  EXPECT_EQ(problem("[]"), "the document is not an object");
-  EXPECT_EQ(problem("\"x\""), "the document is not an object");
-  EXPECT_EQ(problem("5"), "the document is not an object");
-  EXPECT_EQ(problem(R"({"Profiles":[]})"), "Profiles is not an object");
-  EXPECT_EQ(problem(R"({"Profiles":{"p":"operational"}})"), "Profiles.p is not an object");
-  EXPECT_EQ(problem(R"({"Profiles":{"p":{"Current":1}}})"), "Profiles.p.Current is not a state name");
-  EXPECT_EQ(problem(R"({"Profiles":{"p":{"Transition":"today"}}})"),
+  EXPECT_THAT(problem_in_data("{"), testing::HasSubstr("not valid JSON"));
+  EXPECT_THAT(problem_in_data("{\"a\":\xff}"), testing::HasSubstr("not valid JSON"));
+  EXPECT_EQ(problem_in_data("[]"), "the document is not an object");
+  EXPECT_EQ(problem_in_data("\"x\""), "the document is not an object");
+  EXPECT_EQ(problem_in_data("5"), "the document is not an object");
+  EXPECT_EQ(problem_in_data(R"({"Profiles":[]})"), "Profiles is not an object");
+  EXPECT_EQ(problem_in_data(R"({"Profiles":{"p":"operational"}})"), "Profiles.p is not an object");
+  EXPECT_EQ(problem_in_data(R"({"Profiles":{"p":{"Current":1}}})"), "Profiles.p.Current is not a state name");
+  EXPECT_EQ(problem_in_data(R"({"Profiles":{"p":{"Transition":"today"}}})"),
             "Profiles.p.Transition is not an RFC 3339 time: \"today\"");
-  EXPECT_EQ(problem(R"({"Notifications":{"n":true}})"), "Notifications.n is not a time");
-  EXPECT_EQ(problem(R"({"ProfileStates":{"p":{}}})"), "ProfileStates.p is not a state name");
+  EXPECT_EQ(problem_in_data(R"({"Notifications":{"n":true}})"), "Notifications.n is not a time");
+  EXPECT_EQ(problem_in_data(R"({"ProfileStates":{"p":{}}})"), "ProfileStates.p is not a state name");
 }
 
 // The short way takes exactly what is written again as it was.
@@ -175,7 +175,7 @@ TEST(NodeDataTest, LeavesOtherTextsToTheLenientWay) {
 }
 
 TEST(NodeDataTest, BoundsNesting) {
-  EXPECT_THAT(problem(std::string(100'000, '[')), testing::HasSubstr("not valid JSON"));
+  EXPECT_THAT(problem_in_data(std::string(100'000, '[')), testing::HasSubstr("not valid JSON"));
 }
 
 }  // namespace

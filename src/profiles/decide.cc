@@ -6,11 +6,24 @@
 #include <memory>
 #include <set>
 
+#include "budget/pause.h"
+#include "drain/holds.h"
 #include "io/redact.h"
+#include "kube/cache.h"
+#include "kube/node.h"
+#include "notify/sender.h"
+#include "profiles/check_context.h"
+#include "profiles/config.h"
 #include "profiles/data.h"
 #include "profiles/drains.h"
 #include "profiles/expression_why.h"
 #include "profiles/names.h"
+#include "profiles/node_draft.h"
+#include "profiles/occupancy.h"
+#include "profiles/stagger_leases.h"
+#include "profiles/trigger_context.h"
+#include "templates/analysis.h"
+#include "templates/data.h"
 
 namespace careen::profiles {
 
@@ -26,8 +39,6 @@ constexpr io::Duration kTidyOutbox = io::seconds{2};
 void sooner(std::optional<io::Wall>& when, std::optional<io::Wall> other) {
   if (other && (!when || *other < *when)) when = other;
 }
-
-io::Wall in_microseconds(io::Wall t) { return std::chrono::floor<io::microseconds>(t); }
 
 // To at most that many bytes, and never in the middle of a character.
 void shorten(std::string& text, size_t most) {

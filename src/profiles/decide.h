@@ -2,26 +2,39 @@
 // no randomness. Whoever calls it reserves the admission before the next decision is made.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "budget/ledger.h"
-#include "budget/pause.h"
+#include "budget/admission.h"
 #include "drain/options.h"
 #include "io/time.h"
-#include "kube/cache.h"
-#include "kube/node.h"
-#include "profiles/check_context.h"
-#include "profiles/config.h"
-#include "profiles/occupancy.h"
+#include "observe/source.h"
+#include "profiles/budget_key.h"
+#include "profiles/hypervisor_draft.h"
+#include "profiles/lease_grab.h"
 #include "profiles/outbox.h"
 #include "profiles/outcome.h"
-#include "profiles/trigger_context.h"
+#include "profiles/state.h"
+#include "profiles/topic.h"
 #include "profiles/why.h"
 
+namespace careen::budget {
+class Pauses;
+}
+
+namespace careen::kube {
+struct Node;
+template <class T>
+class Store;
+}  // namespace careen::kube
+
 namespace careen::profiles {
+
+struct Config;
+struct Facts;
 
 struct World {
   const kube::Store<kube::Node>& nodes;
@@ -48,13 +61,6 @@ struct Failure {
   std::string what;    // as the event says it: At least one check plugin failed
   std::string detail;  // which and why
   std::string stays;   // the state
-};
-
-// A budget without a free place, and since when this node wants one.
-struct BudgetWait {
-  BudgetKey key;
-  io::Wall since{};
-  std::optional<io::Wall> free_at;
 };
 
 // A drain that has to run for a profile, whose cordon has been acknowledged.

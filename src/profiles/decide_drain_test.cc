@@ -1,4 +1,5 @@
 // Chains that drain: a transition that begins with a cordon and goes on, and a state that is entered by a drain.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -17,10 +18,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-constexpr auto kReq = State::maintenance_required;
-constexpr auto kIn = State::in_maintenance;
-
-constexpr std::string_view kYaml = R"(
+constexpr std::string_view kDrainChainsYaml = R"(
 intervals: {requeue: 1m}
 instances:
   check:
@@ -65,7 +63,7 @@ class FakeDrains : public Drains {
 class DecideDrainTest : public WorldTest {
  protected:
   DecideDrainTest() {
-    configure(kYaml);
+    configure(kDrainChainsYaml);
     facts.drains = &drains;
     lease_facts.set_known("kube-system");
   }

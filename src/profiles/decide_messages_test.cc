@@ -12,15 +12,9 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-constexpr auto kOp = State::operational;
-constexpr auto kReq = State::maintenance_required;
-constexpr auto kIn = State::in_maintenance;
-const std::string kProfile(kProfileLabel);
-const std::string kState(kStateLabel);
-const std::string kData(kDataAnnotation);
 const std::string kOutbox(kOutboxAnnotation);
 
-constexpr std::string_view kInstances = R"(
+constexpr std::string_view kMessageInstances = R"(
 intervals: {requeue: 1m}
 instances:
   check:
@@ -52,7 +46,7 @@ profiles:
 class DecideMessagesTest : public WorldTest {
  protected:
   DecideMessagesTest() { lease_facts.set_known("ops"); }
-  void profiles(std::string_view yaml) { configure(std::string(kInstances) + std::string(yaml)); }
+  void profiles(std::string_view yaml) { configure(std::string(kMessageInstances) + std::string(yaml)); }
   static std::vector<OutboxMessage> outbox(const Decision& decision) {
     const auto text = annotation(decision, kOutboxAnnotation);
     return text && *text != "(removed)" ? *parse_outbox(*text) : std::vector<OutboxMessage>{};

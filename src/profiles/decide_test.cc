@@ -13,16 +13,8 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-constexpr auto kOp = State::operational;
-constexpr auto kReq = State::maintenance_required;
-constexpr auto kIn = State::in_maintenance;
-
-const std::string kProfile(kProfileLabel);
-const std::string kState(kStateLabel);
-const std::string kData(kDataAnnotation);
-
 // Instances that most tests use; each test adds its profiles.
-constexpr std::string_view kInstances = R"(
+constexpr std::string_view kDecideInstances = R"(
 intervals: {requeue: 1m}
 instances:
   check:
@@ -43,7 +35,7 @@ profiles:
 
 class DecideTest : public WorldTest {
  protected:
-  void profiles(std::string_view yaml) { configure(std::string(kInstances) + std::string(yaml)); }
+  void profiles(std::string_view yaml) { configure(std::string(kDecideInstances) + std::string(yaml)); }
   void simple() {
     profiles(R"(
 - name: p

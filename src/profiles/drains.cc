@@ -5,6 +5,10 @@
 #include <algorithm>
 #include <vector>
 
+#include "drain/holds.h"
+#include "drain/progress.h"
+#include "kube/node.h"
+
 namespace careen::profiles {
 
 namespace {

@@ -7,10 +7,16 @@
 #include <string_view>
 #include <utility>
 
-#include "drain/holds.h"
-#include "drain/options.h"
-#include "drain/progress.h"
-#include "kube/node.h"
+#include "io/time.h"
+
+namespace careen::drain {
+struct Hold;
+struct Progress;
+}  // namespace careen::drain
+
+namespace careen::kube {
+struct Node;
+}
 
 namespace careen::profiles {
 

@@ -8,6 +8,8 @@
 #include <memory>
 #include <utility>
 
+#include "io/ascii.h"
+
 namespace careen::profiles {
 
 namespace {
@@ -16,11 +18,9 @@ using Op = CheckExpression::Op;
 using ErrorKind = ExpressionError::Kind;
 
 // Bounds the parser's recursion; no person nests like that.
-constexpr int kDeepest = 200;
+constexpr int kDeepestExpression = 200;
 
 constexpr std::string_view kBlanks = " \t\r\n";
-
-bool is_blank(char c) { return kBlanks.find(c) != std::string_view::npos; }
 
 ExpressionError unknown(std::size_t offset, std::string_view kind, std::string_view name) {
   return {offset, ErrorKind::unknown_name, fmt::format("{} \"{}\" is not defined", kind, name), std::string{name}};
@@ -39,7 +39,7 @@ class Lexer {
   explicit Lexer(std::string_view text) : text_(text) {}
 
   Lexeme next() {
-    while (at_ < text_.size() && is_blank(text_[at_])) ++at_;
+    while (at_ < text_.size() && io::is_blank(text_[at_])) ++at_;
     // What is missing at the end is missing behind the last word, not behind the blanks that follow it.
     if (at_ == text_.size()) return {Token::end, text_.find_last_not_of(kBlanks) + 1, {}};
     switch (text_[at_]) {
@@ -148,7 +148,7 @@ class Parser {
 
   int parenthesised(int depth) {
     const std::size_t opened_at = next_.offset;
-    if (depth >= kDeepest) return syntax_error(opened_at, "the check expression is nested too deeply");
+    if (depth >= kDeepestExpression) return syntax_error(opened_at, "the check expression is nested too deeply");
     advance();
     if (next_.token == Token::close) return syntax_error(opened_at, "the parentheses are empty");
     const int inner = either(depth + 1);

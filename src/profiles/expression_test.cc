@@ -10,18 +10,18 @@ namespace {
 
 using testing::ElementsAre;
 
-const InstanceNames kNames{{"a", 0}, {"b", 1}, {"c", 2}, {"reboot-ok", 3}, {"größe", 4}, {"2nd", 5}};
+const InstanceNames kInstanceNames{{"a", 0}, {"b", 1}, {"c", 2}, {"reboot-ok", 3}, {"größe", 4}, {"2nd", 5}};
 const std::vector<std::string> kTexts{"a", "b", "c", "reboot-ok", "größe", "2nd"};
 
-CheckExpression parsed(std::string_view text) {
-  auto expression = parse_check_expression(text, kNames);
+CheckExpression parsed_check(std::string_view text) {
+  auto expression = parse_check_expression(text, kInstanceNames);
   EXPECT_TRUE(expression.has_value()) << text << ": " << expression.error().at(0).message;
   return expression.value_or(CheckExpression{});
 }
 
 // The outcome for all eight values of a, b and c, from (0,0,0) to (1,1,1) with c changing fastest.
 std::string table(std::string_view text) {
-  const CheckExpression expression = parsed(text);
+  const CheckExpression expression = parsed_check(text);
   std::string out;
   for (unsigned bits = 0; bits < 8; ++bits) {
     const bool instances[] = {(bits & 4) != 0, (bits & 2) != 0, (bits & 1) != 0};
@@ -34,7 +34,7 @@ std::string table(std::string_view text) {
   return out;
 }
 
-std::string canonical(std::string_view text) { return to_text(parsed(text), kTexts); }
+std::string canonical(std::string_view text) { return to_text(parsed_check(text), kTexts); }
 
 struct Fault {
   std::size_t offset;
@@ -45,7 +45,7 @@ struct Fault {
 void PrintTo(const Fault& fault, std::ostream* out) { *out << fault.offset << ": " << fault.message; }
 
 std::vector<Fault> faults(std::string_view text) {
-  const auto expression = parse_check_expression(text, kNames);
+  const auto expression = parse_check_expression(text, kInstanceNames);
   std::vector<Fault> out;
   if (!expression) {
     for (const auto& error : expression.error()) out.push_back({error.offset, error.message});
@@ -68,9 +68,9 @@ TEST(ExpressionTest, EvaluatesOperatorsByTheirBinding) {
 }
 
 TEST(ExpressionTest, ListsEveryOccurrenceOfACheck) {
-  EXPECT_THAT(parsed("a && a").leaves, ElementsAre(0, 0));
-  EXPECT_THAT(parsed("c || !(a && b) || a").leaves, ElementsAre(2, 0, 1, 0));
-  EXPECT_EQ(parsed(" a &&  b ").text, " a &&  b ");
+  EXPECT_THAT(parsed_check("a && a").leaves, ElementsAre(0, 0));
+  EXPECT_THAT(parsed_check("c || !(a && b) || a").leaves, ElementsAre(2, 0, 1, 0));
+  EXPECT_EQ(parsed_check(" a &&  b ").text, " a &&  b ");
 }
 
 TEST(ExpressionTest, BlanksAreOptionalAndOfAnyKind) {
@@ -80,7 +80,7 @@ TEST(ExpressionTest, BlanksAreOptionalAndOfAnyKind) {
 }
 
 TEST(ExpressionTest, NamesAreWhateverIsNoOperator) {
-  EXPECT_THAT(parsed("reboot-ok && größe&&2nd").leaves, ElementsAre(3, 4, 5));
+  EXPECT_THAT(parsed_check("reboot-ok && größe&&2nd").leaves, ElementsAre(3, 4, 5));
 }
 
 TEST(ExpressionTest, PrintsWithTheParenthesesItNeeds) {
@@ -130,7 +130,7 @@ TEST(ExpressionTest, BoundsNesting) {
 TEST(ExpressionTest, TakesLongExpressions) {
   std::string text = "a";
   for (int i = 0; i < 50'000; ++i) text += "||!!a";
-  const CheckExpression expression = parsed(text);
+  const CheckExpression expression = parsed_check(text);
   ASSERT_EQ(expression.leaves.size(), 50'001U);
   const auto values = std::make_unique<bool[]>(expression.leaves.size());
   EXPECT_FALSE(expression.evaluate({values.get(), expression.leaves.size()}));
@@ -140,17 +140,17 @@ TEST(ExpressionTest, TakesLongExpressions) {
 }
 
 TEST(ExpressionDeathTest, EvaluatingWithTheWrongNumberOfValuesIsABug) {
-  const CheckExpression expression = parsed("a && b");
+  const CheckExpression expression = parsed_check("a && b");
   const bool one[] = {true};
   EXPECT_DEATH(expression.evaluate(one), "one value for each check");
   EXPECT_DEATH(CheckExpression{}.evaluate({}), "before it was parsed");
 }
 
 TEST(ChainTest, KeepsOrderAndRepetitions) {
-  EXPECT_THAT(*parse_chain("b && a&&b", kNames, "trigger"), ElementsAre(1, 0, 1));
-  EXPECT_THAT(*parse_chain(" a ", kNames, "trigger"), ElementsAre(0));
-  EXPECT_THAT(*parse_chain("\ta &&\n b\n", kNames, "trigger"), ElementsAre(0, 1));
-  EXPECT_THAT(*parse_chain("", kNames, "trigger"), ElementsAre());
+  EXPECT_THAT(*parse_chain("b && a&&b", kInstanceNames, "trigger"), ElementsAre(1, 0, 1));
+  EXPECT_THAT(*parse_chain(" a ", kInstanceNames, "trigger"), ElementsAre(0));
+  EXPECT_THAT(*parse_chain("\ta &&\n b\n", kInstanceNames, "trigger"), ElementsAre(0, 1));
+  EXPECT_THAT(*parse_chain("", kInstanceNames, "trigger"), ElementsAre());
 }
 
 TEST(ChainTest, NamesMayContainAnythingButTheSeparator) {
@@ -161,7 +161,7 @@ TEST(ChainTest, NamesMayContainAnythingButTheSeparator) {
 }
 
 TEST(ChainTest, ReportsEveryBadPiece) {
-  const auto chain = parse_chain("a && x && && y", kNames, "trigger");
+  const auto chain = parse_chain("a && x && && y", kInstanceNames, "trigger");
   ASSERT_FALSE(chain);
   ASSERT_EQ(chain.error().size(), 3U);
   EXPECT_EQ(chain.error()[0].offset, 5U);
@@ -170,8 +170,8 @@ TEST(ChainTest, ReportsEveryBadPiece) {
   EXPECT_EQ(chain.error()[1].offset, 9U);
   EXPECT_EQ(chain.error()[1].message, "the name of a trigger is missing here");
   EXPECT_EQ(chain.error()[2].offset, 13U);
-  EXPECT_FALSE(parse_chain(" ", kNames, "notification"));
-  EXPECT_FALSE(parse_chain("a &&", kNames, "notification"));
+  EXPECT_FALSE(parse_chain(" ", kInstanceNames, "notification"));
+  EXPECT_FALSE(parse_chain("a &&", kInstanceNames, "notification"));
 }
 
 }  // namespace

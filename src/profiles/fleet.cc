@@ -7,6 +7,9 @@
 #include <set>
 #include <unordered_map>
 
+#include "kube/cache.h"
+#include "kube/node.h"
+#include "profiles/budget_key.h"
 #include "profiles/data.h"
 #include "profiles/names.h"
 #include "windows/semver.h"

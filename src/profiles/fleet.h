@@ -9,13 +9,18 @@
 #include <string_view>
 #include <vector>
 
-#include "kube/cache.h"
-#include "kube/node.h"
 #include "kube/pod_store.h"
-#include "profiles/occupancy.h"
 #include "profiles/topic.h"
 
+namespace careen::kube {
+struct Node;
+template <class T>
+class Store;
+}  // namespace careen::kube
+
 namespace careen::profiles {
+
+struct Scope;
 
 // What an affinity pod has: it prefers nodes whose state label says operational. For the store of pods.
 kube::NodePreference prefers_operational();

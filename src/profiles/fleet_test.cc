@@ -12,6 +12,7 @@
 #include "io/random.h"
 #include "profiles/data.h"
 #include "profiles/names.h"
+#include "profiles/test_support.h"
 #include "windows/semver.h"
 
 namespace careen::profiles {
@@ -20,11 +21,6 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::UnorderedElementsAre;
-
-using Texts = std::map<std::string, std::string>;
-
-constexpr auto kOperational = State::operational;
-constexpr auto kRequired = State::maintenance_required;
 
 // Nodes and pods that change, and what the fleet told of it.
 class FleetTest : public testing::Test {
@@ -207,8 +203,8 @@ TEST_F(FleetTest, VersionsOfAProfile) {
 }
 
 TEST_F(FleetTest, OperationalNodesByTheirData) {
-  put_in("a", "p", kOperational);
-  put_in("b", "q", kOperational);
+  put_in("a", "p", kOp);
+  put_in("b", "q", kOp);
   put("unreadable", {}, "{broken");
   put("unknown", {}, R"({"Profiles":{"p":{"Current":"napping","Previous":"operational"}}})");
   put("null", {}, R"({"Profiles":{"p":null}})");
@@ -218,7 +214,7 @@ TEST_F(FleetTest, OperationalNodesByTheirData) {
   const Topic three = fleet.operational("p", 3).topic;
   put_in("b", "p", State::in_maintenance);
   EXPECT_THAT(heard(), IsEmpty());
-  put_in("b", "p", kOperational);
+  put_in("b", "p", kOp);
   EXPECT_THAT(heard(), ElementsAre(three));
   remove("b");
   EXPECT_THAT(heard(), ElementsAre(three));
@@ -226,10 +222,10 @@ TEST_F(FleetTest, OperationalNodesByTheirData) {
 
 TEST_F(FleetTest, BlockersAreToldToWhoWaitsForThem) {
   put_pod("m", "asker", true);
-  put_in("asker", "p", kRequired);
+  put_in("asker", "p", kReq);
   const Topic some = fleet.required_without_affinity("p", "asker").topic;
   EXPECT_EQ(fleet.required_without_affinity("p", "asker").node, "");
-  put_in("b", "p", kRequired);
+  put_in("b", "p", kReq);
   EXPECT_THAT(heard(), ElementsAre(some));
   EXPECT_EQ(fleet.required_without_affinity("p", "asker").node, "b");
   EXPECT_EQ(fleet.required_without_affinity("q", "asker").node, "");
@@ -237,18 +233,18 @@ TEST_F(FleetTest, BlockersAreToldToWhoWaitsForThem) {
   const Topic second = fleet.required_without_affinity("p", "b").topic;
   EXPECT_EQ(fleet.required_without_affinity("p", "b").node, "");
   EXPECT_NE(some, second);
-  put_in("c", "p", kRequired);
+  put_in("c", "p", kReq);
   EXPECT_THAT(heard(), ElementsAre(second));
   EXPECT_EQ(fleet.required_without_affinity("p", "b").node, "c");
   EXPECT_EQ(fleet.required_without_affinity("p", "c").node, "b");
-  put_in("d", "p", kRequired);
+  put_in("d", "p", kReq);
   EXPECT_THAT(heard(), IsEmpty());
   remove("b");
   EXPECT_THAT(heard(), IsEmpty());
   put_pod("n", "c", true);
   EXPECT_THAT(heard(), ElementsAre(second));
   EXPECT_THAT(themselves, ElementsAre("c"));
-  put_in("d", "p", kOperational);
+  put_in("d", "p", kOp);
   EXPECT_THAT(heard(), ElementsAre(some));
   EXPECT_EQ(fleet.required_without_affinity("p", "asker").node, "");
 }
@@ -271,7 +267,7 @@ TEST_F(FleetTest, AffinityPodsOfANode) {
   // Pods may be known before their node is.
   put_pod("early", "b", true);
   EXPECT_TRUE(fleet.has_affinity_pod("b"));
-  put_in("b", "p", kRequired);
+  put_in("b", "p", kReq);
   EXPECT_EQ(fleet.required_without_affinity("p", "a").node, "");
 }
 
@@ -295,7 +291,7 @@ TEST_F(FleetTest, PodsAreKnownWithTheirFirstList) {
 // A relist tells of many changes after the store has them all: a fact that is first asked for in between is right.
 TEST_F(FleetTest, AFactThatIsAskedForWhileChangesAreTold) {
   put("gone", {{"k", "v"}});
-  put("stays", {{"k", "v"}}, in("p", kOperational));
+  put("stays", {{"k", "v"}}, in("p", kOp));
   fleet.nodes(1);
   bool asked = false;
   nodes.subscribe([&](const kube::Node*, const kube::Node*) {
@@ -307,9 +303,9 @@ TEST_F(FleetTest, AFactThatIsAskedForWhileChangesAreTold) {
     fleet.required_without_affinity("p", "");
   });
   nodes.begin_list();
-  nodes.stage(node("stays", {{"k", "v"}, {"semver", "2.0.0"}}, in("p", kRequired)));
-  nodes.stage(node("new1", {{"k", "v"}, {"semver", "3.0.0"}}, in("p", kOperational)));
-  nodes.stage(node("new2", {{"k", "v"}}, in("p", kOperational)));
+  nodes.stage(node("stays", {{"k", "v"}, {"semver", "2.0.0"}}, in("p", kReq)));
+  nodes.stage(node("new1", {{"k", "v"}, {"semver", "3.0.0"}}, in("p", kOp)));
+  nodes.stage(node("new2", {{"k", "v"}}, in("p", kOp)));
   nodes.end_list(++version);
   ASSERT_TRUE(asked);
   EXPECT_EQ(fleet.nodes(1).value, 3);
@@ -438,7 +434,7 @@ class FleetModelTest : public FleetTest, public testing::WithParamInterface<uint
               return std::pair(text(fact.value >= least), fact.topic);
             },
             [=, this] {
-              const int64_t found = count([&](const kube::Node& node) { return state(node, profile) == kOperational; });
+              const int64_t found = count([&](const kube::Node& node) { return state(node, profile) == kOp; });
               EXPECT_EQ(fleet.operational(profile, least).value, found);
               return text(found >= least);
             }};
@@ -452,7 +448,7 @@ class FleetModelTest : public FleetTest, public testing::WithParamInterface<uint
             [=, this] {
               std::set<std::string> blockers;
               nodes.for_each([&](const kube::Node& node) {
-                if (node.name == asking || state(node, profile) != kRequired || marked(node.name)) return;
+                if (node.name == asking || state(node, profile) != kReq || marked(node.name)) return;
                 blockers.insert(node.name);
               });
               const auto shown = fleet.required_without_affinity(profile, asking).node;

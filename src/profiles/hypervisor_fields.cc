@@ -53,7 +53,7 @@ KeyType key_type(FieldType type) {
   return KeyType::any;
 }
 
-std::string_view describe(FieldType type) {
+std::string_view words_for(FieldType type) {
   switch (type) {
     case FieldType::text:
       return "a text";
@@ -85,7 +85,7 @@ void report_type(ConfigReader& config, const std::string& key, FieldType type, c
   if (type != FieldType::text && std::holds_alternative<std::string>(value) && !from_variable) {
     hint = "; write it without quotes";
   }
-  config.error(key, fmt::format("must be {}, but is read as {}{}", describe(type), kind_of(value), hint));
+  config.error(key, fmt::format("must be {}, but is read as {}{}", words_for(type), kind_of(value), hint));
 }
 
 }  // namespace

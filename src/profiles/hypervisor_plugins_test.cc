@@ -1,7 +1,9 @@
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "profiles/needs.h"
+#include "profiles/node_draft.h"
 #include "profiles/plugin_fixture.h"
 
 namespace careen::profiles {

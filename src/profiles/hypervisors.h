@@ -5,8 +5,8 @@
 #include <string_view>
 
 #include "kube/cache.h"
-#include "kube/client.h"
 #include "kube/objects.h"
+#include "kube/resource.h"
 
 namespace careen::profiles {
 

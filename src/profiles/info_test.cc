@@ -40,7 +40,7 @@ std::vector<ProfileOutcome> blocked_flatcar() {
   return {std::move(profile)};
 }
 
-Json parsed(const std::string& text) {
+Json parsed_info(const std::string& text) {
   auto json = Json::parse(text);
   EXPECT_TRUE(json) << json.error().message << "\n" << text;
   return json ? std::move(*json) : Json();
@@ -50,7 +50,7 @@ Json parsed(const std::string& text) {
 Json document_with(CheckOutcome check) {
   std::vector<ProfileOutcome> profiles = blocked_flatcar();
   profiles[0].transitions[0].checks = {std::move(check)};
-  return parsed(info_document({{"n1", profiles, {}, kNow}}));
+  return parsed_info(info_document({{"n1", profiles, {}, kNow}}));
 }
 
 constexpr const char* kCheck = "/0/profiles/0/applied/transitions/0/chain/info/c";
@@ -70,7 +70,7 @@ TEST(InfoTest, HasTheShapeThatReadersKnow) {
 TEST(InfoTest, WithoutNodesItIsAnEmptyArray) { EXPECT_EQ(info_document({}), "[]"); }
 
 TEST(InfoTest, NodesAreSorted) {
-  const Json document = parsed(info_document({{"b", kNoProfiles, {}, kNow}, {"a", kNoProfiles, {}, kNow}}));
+  const Json document = parsed_info(info_document({{"b", kNoProfiles, {}, kNow}, {"a", kNoProfiles, {}, kNow}}));
   EXPECT_EQ(document.at("/0/node").text(), "a");
   EXPECT_EQ(document.at("/1/node").text(), "b");
 }
@@ -107,7 +107,7 @@ TEST(InfoTest, ErrorsAreEscapedAndShownInTheInfo) {
   failed.error = nasty;
   failed.reason = "why";
   profiles[0].transitions[0].checks = {failed};
-  const Json document = parsed(info_document({{"n1", profiles, {}, kNow}}));
+  const Json document = parsed_info(info_document({{"n1", profiles, {}, kNow}}));
   const std::string shown = "cannot read \"x\":\n\x01 \xEF\xBF\xBD";
   EXPECT_EQ(document.at("/0/profiles/0/applied/error").text(), shown);
   EXPECT_EQ(document.at("/0/profiles/0/applied/transitions/0/error").text(), shown);
@@ -128,7 +128,7 @@ TEST(InfoTest, OfAnInstanceThatIsAskedTwiceTheLastAnswerIsShown) {
   profiles[0].transitions[0].checks = {check_of("wait"), check_of("wait")};
   profiles[0].transitions[0].checks[1].passed = true;
   const std::string text = info_document({{"n1", profiles, {}, kNow}});
-  EXPECT_EQ(parsed(text).at(kCheck)["passed"].boolean(), true);
+  EXPECT_EQ(parsed_info(text).at(kCheck)["passed"].boolean(), true);
   EXPECT_EQ(text.find("\"c\":"), text.rfind("\"c\":"));
 }
 
@@ -139,7 +139,7 @@ TEST(InfoTest, WhatIsStillToBeSentAndWhenItGoesOn) {
   node.wakes = {{"other", kNow}, {"flatcar", kNow + io::hours{1}}};
   std::string text;
   append_node_info(text, node);
-  const Json json = parsed(text);
+  const Json json = parsed_info(text);
   EXPECT_EQ(json["pending"].dump(), R"([{"instance":"mail","profile":"flatcar","attempts":3,"error":"refused",)"
                                     R"("since":"2026-03-01T09:59:00.123456789Z"}])");
   EXPECT_EQ(json.at("/profiles/0/wake").text(), "2026-03-01T11:00:00.123456789Z");
@@ -204,7 +204,7 @@ TEST(InfoPiecesTest, NodesMayComeAndGoMeanwhile) {
   nodes.outcomes.emplace("node-2000", blocked_flatcar());
   while (pieces.read(document)) {
   }
-  const Json json = parsed(document);
+  const Json json = parsed_info(document);
   EXPECT_EQ(json.view().size(), 400u);
   EXPECT_EQ(json.view()[399]["node"].text(), "node-2000");
 }

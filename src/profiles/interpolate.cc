@@ -7,8 +7,8 @@
 namespace careen::profiles {
 
 namespace {
-constexpr int kDeepest = 20;
-constexpr std::size_t kLongest = std::size_t{1} << 20;
+constexpr int kDeepestReference = 20;
+constexpr std::size_t kLongestInterpolated = std::size_t{1} << 20;
 }  // namespace
 
 class InterpolationParser {
@@ -56,7 +56,7 @@ class InterpolationParser {
     const auto failed = [&](std::string message) {
       return tl::make_unexpected(InterpolationError{piece.offset, std::move(message)});
     };
-    if (depth >= kDeepest) return failed("references are nested too deeply");
+    if (depth >= kDeepestReference) return failed("references are nested too deeply");
     at_ += 2;
     const std::size_t name_from = at_;
     auto name = pieces(":}", depth + 1);
@@ -104,7 +104,7 @@ class InterpolationResolver {
       auto value = reference(piece);
       if (!value) return value;
       out += *value;
-      if (out.size() > kLongest) return failed(piece, "the text becomes too long by its references");
+      if (out.size() > kLongestInterpolated) return failed(piece, "the text becomes too long by its references");
     }
     return out;
   }

@@ -4,8 +4,13 @@
 
 #include <algorithm>
 
+#include "io/loop.h"
+#include "kube/cache.h"
+#include "kube/client.h"
 #include "kube/decode.h"
 #include "kube/json.h"
+#include "kube/objects.h"
+#include "kube/resource.h"
 
 namespace careen::profiles {
 

@@ -7,11 +7,17 @@
 
 #include "io/log.h"
 #include "io/task.h"
-#include "kube/atoms.h"
-#include "kube/cache.h"
-#include "kube/client.h"
-#include "kube/objects.h"
-#include "profiles/stagger_leases.h"
+#include "io/time.h"
+#include "kube/error.h"
+#include "profiles/lease_grab.h"
+
+namespace careen::kube {
+class AtomPool;
+class Client;
+struct Lease;
+template <class T>
+class Store;
+}  // namespace careen::kube
 
 namespace careen::profiles {
 

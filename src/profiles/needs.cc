@@ -1,6 +1,7 @@
 #include "profiles/needs.h"
 
 #include "profiles/config.h"
+#include "templates/analysis.h"
 
 namespace careen::profiles {
 

@@ -6,8 +6,16 @@
 #include <string_view>
 
 #include "io/result.h"
-#include "notify/sender.h"
-#include "templates/template.h"
+
+namespace careen::notify {
+class Sender;
+struct Message;
+}  // namespace careen::notify
+
+namespace careen::templates {
+struct NodeFields;
+struct TemplateData;
+}  // namespace careen::templates
 
 namespace careen::profiles {
 

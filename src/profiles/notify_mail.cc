@@ -5,7 +5,7 @@
 namespace careen::profiles {
 
 namespace {
-std::unique_ptr<Notify> make(ConfigReader& config) {
+std::unique_ptr<Notify> make_mail_notify(ConfigReader& config) {
   notify::MailSettings settings;
   settings.auth = config.boolean("auth");
   settings.address = config.string("address", Required::yes);
@@ -20,7 +20,7 @@ std::unique_ptr<Notify> make(ConfigReader& config) {
 }  // namespace
 
 Plugin<Notify> mail_notify() {
-  return {make,
+  return {make_mail_notify,
           {"mail",
            "Sends a mail over SMTP, with STARTTLS if the server offers it",
            {

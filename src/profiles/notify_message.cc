@@ -1,5 +1,6 @@
 #include "profiles/notify_message.h"
 
+#include "notify/sender.h"
 #include "profiles/message_template.h"
 
 namespace careen::profiles {

@@ -5,7 +5,7 @@
 namespace careen::profiles {
 
 namespace {
-std::unique_ptr<Notify> make(ConfigReader& config) {
+std::unique_ptr<Notify> make_slack_notify(ConfigReader& config) {
   notify::SlackSettings settings;
   settings.hook = config.string("hook", Required::yes);
   settings.channel = config.string("channel", Required::yes);
@@ -15,7 +15,7 @@ std::unique_ptr<Notify> make(ConfigReader& config) {
 
 Plugin<Notify> slack_notify() {
   return {
-      make,
+      make_slack_notify,
       {"slack",
        "Posts a message to a Slack channel through an incoming webhook",
        {

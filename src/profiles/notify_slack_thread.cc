@@ -5,7 +5,7 @@
 namespace careen::profiles {
 
 namespace {
-std::unique_ptr<Notify> make(ConfigReader& config) {
+std::unique_ptr<Notify> make_slack_thread_notify(ConfigReader& config) {
   notify::SlackThreadSettings settings;
   settings.token = config.string("token", Required::yes);
   settings.channel = config.string("channel", Required::yes);
@@ -17,7 +17,7 @@ std::unique_ptr<Notify> make(ConfigReader& config) {
 }  // namespace
 
 Plugin<Notify> slack_thread_notify() {
-  return {make,
+  return {make_slack_thread_notify,
           {"slackThread",
            "Posts messages as replies in a Slack thread that all nodes share for a period",
            {

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "observe/prometheus.h"
+#include "observe/source.h"
 
 namespace careen::profiles {
 

@@ -2,6 +2,12 @@
 
 #include <algorithm>
 
+#include "budget/ledger.h"
+#include "kube/atoms.h"
+#include "kube/cache.h"
+#include "kube/name_order.h"
+#include "kube/node.h"
+#include "profiles/config.h"
 #include "profiles/data.h"
 #include "profiles/names.h"
 
@@ -179,14 +185,15 @@ BudgetUse measure(const Occupancy& occupancy, const BudgetKey& key, io::Wall now
 
 std::vector<std::string> holders(const Occupancy& occupancy, const BudgetKey& key, io::Wall now,
                                  std::string_view asking, size_t most) {
-  std::vector<std::string> names;
+  std::vector<std::string_view> names;
   for (const auto& [name, member] : occupancy.members(key.scope)) {
-    if (names.size() == most) break;
     if (kept_for(asking, name, member)) continue;
     if (forgets(key) && member.in_state && member.transitions && leaves_at(key, member) <= now) continue;
     names.push_back(name);
   }
-  return names;
+  const size_t shown = std::min(most, names.size());
+  std::partial_sort(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(shown), names.end(), kube::NameOrder());
+  return {names.begin(), names.begin() + static_cast<std::ptrdiff_t>(shown)};
 }
 
 }  // namespace careen::profiles

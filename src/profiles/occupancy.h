@@ -3,33 +3,29 @@
 // so that asking costs nothing per node.
 #pragma once
 
-#include <compare>
+#include <cstddef>
 #include <map>
-#include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
-#include "budget/ledger.h"
-#include "kube/cache.h"
-#include "kube/node.h"
-#include "observe/prometheus.h"
-#include "profiles/config.h"
+#include "io/time.h"
+#include "profiles/budget_key.h"
+
+namespace careen::budget {
+class Ledger;
+}
+
+namespace careen::kube {
+struct Node;
+template <class T>
+class Store;
+}  // namespace careen::kube
 
 namespace careen::profiles {
 
-// Which nodes a limit looks at. Empty: all of them.
-struct Scope {
-  std::string profile;                                      // the profile label names it
-  std::vector<std::pair<std::string, std::string>> labels;  // all equal
-
-  auto operator<=>(const Scope&) const = default;
-  // "all nodes in the cluster" or "nodes matching the k=v,k2=v2 label selector".
-  std::string text() const;
-};
+struct Config;
 
 class Occupancy {
  public:
@@ -66,27 +62,9 @@ class Occupancy {
   mutable std::map<Scope, Members> scopes_;
 };
 
-// A limited number of places, shared by all nodes that ask for one of the same kind. Most are places in a scope of
-// nodes under maintenance; a group of leases, or a value that one node may use, are such places too.
-struct BudgetKey {
-  Scope scope;
-  int64_t max = 0;
-  io::Duration skip_after{};  // not zero: maintenances older than this do not count any more
-  std::string lease = {};     // not empty: leases of that name, namespace/name, instead of a scope
-  std::optional<observe::Source> observation = std::nullopt;  // a value that was asked for, instead of a scope
-  auto operator<=>(const BudgetKey&) const = default;
-};
-
-struct BudgetUse {
-  int64_t used = 0;
-  std::string error;  // not empty: it cannot be said, and why
-  // When all places are taken: without any change, one becomes free at this time.
-  std::optional<io::Wall> free_at;
-};
-
 // A place that is merely kept for `asking` does not count against it.
 BudgetUse measure(const Occupancy& occupancy, const BudgetKey& key, io::Wall now, std::string_view asking = {});
-// Who has those places, for people: the first ones by name.
+// Who has those places, for people: the first ones by name, as people count.
 std::vector<std::string> holders(const Occupancy& occupancy, const BudgetKey& key, io::Wall now,
                                  std::string_view asking, size_t most);
 

@@ -12,8 +12,6 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::UnorderedElementsAre;
 
-constexpr auto kIn = State::in_maintenance;
-
 class OccupancyTest : public WorldTest {
  protected:
   OccupancyTest() { configure("{intervals: {requeue: 1m}, profiles: [{name: p}, {name: q}]}"); }
@@ -47,6 +45,12 @@ TEST_F(OccupancyTest, DataOfAProfileThatIsNotConfiguredOrNotNamedDoesNotCount) {
   put("a", {{std::string(kProfileLabel), "unknown"}}, {{std::string(kDataAnnotation), data_of("unknown", kIn, now)}});
   put("b", {{std::string(kProfileLabel), "q"}}, {{std::string(kDataAnnotation), data_of("p", kIn, now)}});
   EXPECT_THAT(who({}), IsEmpty());
+}
+
+TEST_F(OccupancyTest, HoldersAreTheFirstAsPeopleCount) {
+  for (const char* name : {"node-1", "node-10", "node-2", "node-9"}) put_in(name, "p", kIn);
+  EXPECT_THAT(who({}), ElementsAre("node-1", "node-2", "node-9", "node-10"));
+  EXPECT_THAT(holders(occupancy, {{}, 10, {}}, now, {}, 3), ElementsAre("node-1", "node-2", "node-9"));
 }
 
 TEST_F(OccupancyTest, AnAdmissionCountsUntilItEnds) {

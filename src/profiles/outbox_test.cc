@@ -8,15 +8,16 @@ namespace {
 
 using testing::IsEmpty;
 
-io::Wall at(int seconds) { return io::Wall{io::seconds{1'800'000'000 + seconds}}; }
+io::Wall outbox_time(int seconds) { return io::Wall{io::seconds{1'800'000'000 + seconds}}; }
 
 OutboxMessage message(std::string instance, int seconds = 0) {
-  return {std::move(instance), "p", at(seconds), "", "text"};
+  return {std::move(instance), "p", outbox_time(seconds), "", "text"};
 }
 
 TEST(OutboxTest, IsReadAsItWasWritten) {
-  const std::vector<OutboxMessage> messages{{"tell", "p", at(1) + io::Duration{1}, "a title", "\"quoted\"\n – ü"},
-                                            {"ask", "q", at(2), "", ""}};
+  const std::vector<OutboxMessage> messages{
+      {"tell", "p", outbox_time(1) + io::Duration{1}, "a title", "\"quoted\"\n – ü"},
+      {"ask", "q", outbox_time(2), "", ""}};
   const auto read = parse_outbox(format_outbox(messages));
   ASSERT_TRUE(read);
   EXPECT_EQ(*read, messages);
@@ -48,8 +49,8 @@ TEST(DeliveriesTest, WhatWasSentIsKnownAsLongAsTheNodeShowsIt) {
   Deliveries deliveries;
   const OutboxMessage first = message("tell", 1), second = message("tell", 2);
   EXPECT_FALSE(deliveries.any_sent("uid"));
-  deliveries.set_sent("uid", first.id(), at(5));
-  EXPECT_EQ(deliveries.sent("uid", first.id()), at(5));
+  deliveries.set_sent("uid", first.id(), outbox_time(5));
+  EXPECT_EQ(deliveries.sent("uid", first.id()), outbox_time(5));
   EXPECT_FALSE(deliveries.sent("uid", second.id()));
   EXPECT_FALSE(deliveries.sent("other", first.id()));
   deliveries.keep_only("uid", {first, second});
@@ -76,13 +77,13 @@ TEST(DeliveriesTest, WhatWasToldFirstIsKnownByProfileAndInstance) {
   EXPECT_EQ(deliveries.refused("uid", "p", "tell"), "no route");
   EXPECT_FALSE(deliveries.told("uid", "p", "tell"));
   deliveries.set_told("uid", message("tell", 2));
-  EXPECT_EQ(deliveries.told("uid", "p", "tell"), at(2));
+  EXPECT_EQ(deliveries.told("uid", "p", "tell"), outbox_time(2));
   EXPECT_EQ(deliveries.refused("uid", "p", "tell"), "");
   EXPECT_FALSE(deliveries.told("uid", "q", "tell"));
   EXPECT_FALSE(deliveries.told("other", "p", "tell"));
   // The node's data shows what was told; the annotation of messages has nothing to say about it.
   deliveries.keep_only("uid", {});
-  EXPECT_EQ(deliveries.told("uid", "p", "tell"), at(2));
+  EXPECT_EQ(deliveries.told("uid", "p", "tell"), outbox_time(2));
   deliveries.forget("uid");
   EXPECT_FALSE(deliveries.told("uid", "p", "tell"));
 }

@@ -1,11 +1,14 @@
 // What was decided for one profile of a node, in the detail that the info document and explanations show.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "profiles/check_context.h"
+#include "io/time.h"
+#include "profiles/budget_key.h"
+#include "profiles/info_value.h"
 #include "profiles/state.h"
 
 namespace careen::profiles {

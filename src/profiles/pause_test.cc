@@ -17,9 +17,6 @@ using kube::Request;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-constexpr auto kReq = State::maintenance_required;
-constexpr auto kIn = State::in_maintenance;
-
 budget::PauseRecord paused(const std::string& profile = "") {
   budget::PauseRecord record;
   record.pauses[profile] = {profile, "ana@host", *io::parse_rfc3339("2026-03-01T10:00:00Z"), "broken images"};
@@ -29,7 +26,7 @@ constexpr const char* kText = "paused by ana@host since 2026-03-01T10:00:00Z: br
 
 // --- decisions ---
 
-constexpr std::string_view kYaml = R"(
+constexpr std::string_view kPausedYaml = R"(
 intervals: {requeue: 1m}
 instances:
   check:
@@ -54,7 +51,7 @@ profiles:
 
 class PausedDecisionTest : public WorldTest {
  protected:
-  PausedDecisionTest() { configure(kYaml); }
+  PausedDecisionTest() { configure(kPausedYaml); }
   // As the transition into maintenance has begun it.
   void put_begun(std::string_view name) {
     put_in(name, "p", kReq, {{"go", ""}});

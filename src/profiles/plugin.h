@@ -7,13 +7,14 @@
 #include <set>
 #include <string>
 
-#include "profiles/check.h"
-#include "profiles/config_reader.h"
-#include "profiles/notify.h"
 #include "profiles/plugin_doc.h"
-#include "profiles/trigger.h"
 
 namespace careen::profiles {
+
+class Check;
+class ConfigReader;
+class Notify;
+class Trigger;
 
 template <class Kind>
 struct Plugin {

@@ -20,7 +20,7 @@ using testing::Not;
 
 constexpr std::string_view kSecret = "Ov3rb0ard!";
 
-std::optional<std::string> environment(std::string_view name) {
+std::optional<std::string> secret_environment(std::string_view name) {
   if (name == "SECRET") return std::string(kSecret);
   return std::nullopt;
 }
@@ -62,7 +62,7 @@ class PluginDocsTest : public testing::Test {
   static Reading read(const Subject& subject, const std::string& yaml) {
     const auto document = Document::parse(yaml);
     EXPECT_TRUE(document) << yaml;
-    const Environment variables = environment;
+    const Environment variables = secret_environment;
     ConfigFile file("f.yaml", *document, variables);
     ConfigReader reader(file, &document->root(), {1, 1}, "x", &subject.doc->keys);
     subject.read(reader);
@@ -171,7 +171,7 @@ TEST_F(PluginDocsTest, TheKeysDeclaredAsRequiredAreThoseMissed) {
 }
 
 // The value as the reader's default is written.
-std::string canonical(const KeyDoc& key) {
+std::string default_text(const KeyDoc& key) {
   const bool is_duration = key.type == KeyType::duration || key.type == KeyType::duration_text;
   if (is_duration) return io::format_duration(io::parse_duration(key.otherwise).value_or(io::Duration{0}));
   if (key.type == KeyType::boolean && key.otherwise.empty()) return "false";
@@ -187,7 +187,7 @@ TEST_F(PluginDocsTest, TheDefaultsDeclaredAreThoseTaken) {
       const auto use = reading.uses.find(path);
       // Of texts and lists the reader has no default to compare.
       if (use == reading.uses.end() || use->second.otherwise.empty() || key.required) return;
-      EXPECT_EQ(canonical(key), use->second.otherwise) << subject.doc->type << ": " << path;
+      EXPECT_EQ(default_text(key), use->second.otherwise) << subject.doc->type << ": " << path;
     });
   }
 }
@@ -221,7 +221,7 @@ TEST_F(PluginDocsTest, ExamplesLoadWithoutErrorOrWarning) {
       const auto document = Document::parse(std::string(subject.doc->example));
       ASSERT_TRUE(document);
       EXPECT_EQ(find_entry(&document->root(), "type")->text, subject.doc->type);
-      const Environment variables = environment;
+      const Environment variables = secret_environment;
       ConfigFile file("f.yaml", *document, variables);
       ConfigReader reader(file, find_entry(&document->root(), "config"), {1, 1}, "x", &subject.doc->keys);
       subject.read(reader);

@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "profiles/check_context.h"
+#include "profiles/node_draft.h"
 #include "profiles/test_support.h"
 #include "profiles/trigger_context.h"
 

@@ -9,7 +9,7 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-PluginRegistry registry() {
+PluginRegistry roomy_registry() {
   PluginRegistry result;
   result.checks["roomy"] = {
       nullptr,
@@ -33,7 +33,7 @@ PluginRegistry registry() {
 }
 
 TEST(PluginTextTest, Table) {
-  EXPECT_EQ(plugin_table(registry(), Colour::no),
+  EXPECT_EQ(plugin_table(roomy_registry(), Colour::no),
             "KIND      TYPE       SUMMARY\n"
             "check     roomy      Passes while there is room\n"
             "schedule  periodic   Due when the state changed, and again after each interval while the node is not\n"
@@ -43,7 +43,7 @@ TEST(PluginTextTest, Table) {
 }
 
 TEST(PluginTextTest, Page) {
-  EXPECT_EQ(plugin_page(registry(), "roomy", Colour::no).value_or(""),
+  EXPECT_EQ(plugin_page(roomy_registry(), "roomy", Colour::no).value_or(""),
             "roomy (check)\n"
             "  Passes while there is room\n"
             "\n"
@@ -61,20 +61,20 @@ TEST(PluginTextTest, Page) {
             "    type: roomy\n"
             "    config:\n"
             "      max: 1\n");
-  EXPECT_THAT(*plugin_page(registry(), "oneshot", Colour::no), HasSubstr("default 1m"));
-  EXPECT_EQ(plugin_page(registry(), "romy", Colour::no), std::nullopt);
-  EXPECT_EQ(suggest_plugin(registry(), "romy"), "; did you mean \"roomy\"?");
+  EXPECT_THAT(*plugin_page(roomy_registry(), "oneshot", Colour::no), HasSubstr("default 1m"));
+  EXPECT_EQ(plugin_page(roomy_registry(), "romy", Colour::no), std::nullopt);
+  EXPECT_EQ(suggest_plugin(roomy_registry(), "romy"), "; did you mean \"roomy\"?");
 }
 
 TEST(PluginTextTest, ColoursOnlyWhereTheyAreWanted) {
-  EXPECT_THAT(*plugin_page(registry(), "roomy", Colour::yes), HasSubstr("\x1b["));
-  EXPECT_THAT(*plugin_page(registry(), "roomy", Colour::no), Not(HasSubstr("\x1b[")));
+  EXPECT_THAT(*plugin_page(roomy_registry(), "roomy", Colour::yes), HasSubstr("\x1b["));
+  EXPECT_THAT(*plugin_page(roomy_registry(), "roomy", Colour::no), Not(HasSubstr("\x1b[")));
 }
 
 TEST(PluginTextTest, Json) {
-  const kube::Json all = plugins_json(registry());
+  const kube::Json all = plugins_json(roomy_registry());
   EXPECT_EQ(all.view().size(), 4U);
-  const kube::Json one = plugins_json(registry(), "roomy");
+  const kube::Json one = plugins_json(roomy_registry(), "roomy");
   ASSERT_EQ(one.view().size(), 1U);
   const auto plugin = one.view()[size_t{0}];
   EXPECT_EQ(plugin["kind"].text(), "check");

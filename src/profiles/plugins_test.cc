@@ -1,5 +1,6 @@
 #include "profiles/plugins.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -11,8 +12,6 @@ namespace careen::profiles {
 namespace {
 
 using testing::HasSubstr;
-
-constexpr auto kIn = State::in_maintenance;
 
 class PluginsTest : public WorldTest {
  protected:

@@ -13,7 +13,7 @@ using io::seconds;
 using sim::Outside;
 using testing::IsEmpty;
 
-constexpr const char* kYaml = R"(
+constexpr const char* kPrometheusYaml = R"(
 intervals: {requeue: 30s}
 instances:
   check:
@@ -40,7 +40,7 @@ class PrometheusTest : public ClusterTest {
 TEST_F(PrometheusTest, EachValueLetsOneNodePass) {
   add_nodes(10);
   std::vector<int> asked_at_move;
-  Replica replica(time, api, "a", kYaml);
+  Replica replica(time, api, "a", kPrometheusYaml);
   replica.people.values["q"] = 0;
   const auto observe_all = api.changed;
   int before = 0;
@@ -60,7 +60,7 @@ TEST_F(PrometheusTest, EachValueLetsOneNodePass) {
 
 TEST_F(PrometheusTest, AValueThatSaysNoIsAskedForAgainAndDecidesNothingAnew) {
   add_nodes(20);
-  Replica replica(time, api, "a", kYaml);
+  Replica replica(time, api, "a", kPrometheusYaml);
   replica.people.values["q"] = 5;
   time.run_for(minutes{2});
   const double decisions = replica.decisions();
@@ -77,7 +77,7 @@ TEST_F(PrometheusTest, AValueThatSaysNoIsAskedForAgainAndDecidesNothingAnew) {
 
 TEST_F(PrometheusTest, WhereItCannotMatterNobodyIsAsked) {
   add_nodes(5, {});
-  Replica replica(time, api, "a", kYaml);
+  Replica replica(time, api, "a", kPrometheusYaml);
   replica.people.values["q"] = 0;
   time.run_for(minutes{5});
   const int before = asked(replica);
@@ -90,7 +90,7 @@ TEST_F(PrometheusTest, WhereItCannotMatterNobodyIsAsked) {
 
 TEST_F(PrometheusTest, AServerInTroubleFailsTheNodeOncePerRequeueUntilItRecovers) {
   add_nodes(1);
-  Replica replica(time, api, "a", kYaml);
+  Replica replica(time, api, "a", kPrometheusYaml);
   replica.people.values["q"] = 0;
   replica.people.prometheus = Outside::Mood::refuses;
   time.run_for(minutes{10});
@@ -113,7 +113,7 @@ TEST_F(PrometheusTest, ARefusedWriteGivesTheValueBack) {
     }
     return treatment;
   };
-  Replica replica(time, api, "a", kYaml);
+  Replica replica(time, api, "a", kPrometheusYaml);
   replica.people.values["q"] = 0;
   ASSERT_TRUE(time.run_until([&] { return moved() == 2; }, minutes{2}));
   time.run_for(minutes{1});
@@ -122,7 +122,7 @@ TEST_F(PrometheusTest, ARefusedWriteGivesTheValueBack) {
 
 TEST_F(PrometheusTest, ADryRunUsesNothingUp) {
   add_nodes(3);
-  Replica replica(time, api, "a", kYaml, ControllerOptions{.dry_run = true});
+  Replica replica(time, api, "a", kPrometheusYaml, ControllerOptions{.dry_run = true});
   replica.people.values["q"] = 0;
   time.run_for(minutes{30});
   EXPECT_EQ(moved(), 0);

@@ -7,12 +7,13 @@
 #include <sstream>
 
 #include "profiles/plugins.h"
+#include "source_dir.h"
 
 namespace careen::profiles {
 namespace {
 
 TEST(SchemaTest, TheShippedFileIsWhatThePluginsSay) {
-  std::ifstream file(CAREEN_SOURCE_DIR "/deploy/maintenance.schema.json");
+  std::ifstream file(test::source_path("deploy/maintenance.schema.json"));
   std::stringstream shipped;
   shipped << file.rdbuf();
   // Not EXPECT_EQ: the difference of two long texts tells nobody anything.

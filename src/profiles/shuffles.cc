@@ -8,6 +8,15 @@
 #include <tuple>
 #include <utility>
 
+#include "io/loop.h"
+#include "io/metrics.h"
+#include "io/problems.h"
+#include "io/time.h"
+#include "kube/atoms.h"
+#include "kube/cache.h"
+#include "kube/node.h"
+#include "kube/pod_store.h"
+#include "kube/workload.h"
 #include "profiles/names.h"
 
 namespace careen::profiles {

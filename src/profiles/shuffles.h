@@ -17,13 +17,20 @@
 #include <string_view>
 #include <vector>
 
-#include "io/loop.h"
-#include "io/metrics.h"
-#include "io/problems.h"
-#include "kube/cache.h"
-#include "kube/node.h"
-#include "kube/pod_store.h"
-#include "kube/workload.h"
+namespace careen::io {
+class Loop;
+class Metrics;
+class Problems;
+}  // namespace careen::io
+
+namespace careen::kube {
+class PodStore;
+class Workloads;
+struct Node;
+struct Pod;
+template <class T>
+class Store;
+}  // namespace careen::kube
 
 namespace careen::profiles {
 

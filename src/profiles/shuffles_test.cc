@@ -8,6 +8,7 @@
 
 #include "io/virtual_time.h"
 #include "kube/decode.h"
+#include "kube/workload.h"
 #include "profiles/names.h"
 
 namespace careen::profiles {

@@ -3,12 +3,11 @@
 #include <algorithm>
 #include <chrono>
 
+#include "profiles/lease_grab.h"
+
 namespace careen::profiles {
 
 namespace {
-
-// The precision with which the API server keeps it.
-auto in_microseconds(io::Wall t) { return std::chrono::floor<io::microseconds>(t); }
 
 // <group>-<index> without its index; empty when the key is of no such form.
 std::string_view group_of(std::string_view lease_key) {
@@ -21,6 +20,8 @@ std::string_view group_of(std::string_view lease_key) {
 }
 
 }  // namespace
+
+std::string LeaseGrab::key() const { return kube::object_key(ns, name); }
 
 LeaseGroup::LeaseGroup(std::string key, int64_t parallel) : key_(std::move(key)), slash_(key_.find('/')) {
   leases_.reserve(static_cast<size_t>(parallel));

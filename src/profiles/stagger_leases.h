@@ -10,25 +10,18 @@
 #include <string_view>
 #include <vector>
 
+#include "io/time.h"
 #include "kube/cache.h"
 #include "kube/objects.h"
-#include "profiles/occupancy.h"
+#include "profiles/budget_key.h"
 #include "profiles/topic.h"
 
 namespace careen::profiles {
 
-// A lease as a decision wants it: to be written with what is known of it as precondition.
-struct LeaseGrab {
-  std::string ns;
-  std::string name;
-  io::Duration duration{};
-  uint64_t version = 0;  // of the lease that was looked at; 0: there was none
-  std::string uid;
-  int32_t transitions = -1;  // its leaseTransitions before; -1: it had none
-
-  std::string key() const { return kube::object_key(ns, name); }
-  bool operator==(const LeaseGrab&) const = default;
-};
+// The precision with which the API server keeps the times of leases.
+inline std::chrono::sys_time<io::microseconds> in_microseconds(io::Wall t) {
+  return std::chrono::floor<io::microseconds>(t);
+}
 
 // The leases <name>-0 to <name>-<parallel − 1> of one namespace. It holds all their keys: nodes that wait ask often.
 class LeaseGroup {

@@ -7,22 +7,23 @@
 #include <cstdint>
 #include <utility>
 
+#include "io/ascii.h"
+
 namespace careen::profiles {
 
 namespace {
 
 // Longer names are not compared: nobody misses one by a typing error that matters more than its length.
-constexpr std::size_t kLongest = 80;
-
-char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
+constexpr std::size_t kLongestName = 80;
 
 bool same_but_case(std::string_view a, std::string_view b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](char x, char y) { return lower(x) == lower(y); });
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](char x, char y) { return io::lower(x) == io::lower(y); });
 }
 
 // Edits that turn a into b: insert, delete, replace a character, or swap two neighbours. Counting ends at `limit`.
 std::size_t edits(std::string_view a, std::string_view b, std::size_t limit) {
-  using Row = std::array<std::uint8_t, kLongest + 1>;
+  using Row = std::array<std::uint8_t, kLongestName + 1>;
   std::array<Row, 3> rows;
   Row *before = &rows[0], *last = &rows[1], *row = &rows[2];
   for (std::size_t j = 0; j <= b.size(); ++j) (*last)[j] = static_cast<std::uint8_t>(j);
@@ -47,11 +48,11 @@ std::size_t edits(std::string_view a, std::string_view b, std::size_t limit) {
 }  // namespace
 
 std::optional<std::string_view> closest(std::string_view name, std::span<const std::string_view> candidates) {
-  if (name.size() > kLongest) return std::nullopt;
+  if (name.size() > kLongestName) return std::nullopt;
   std::optional<std::string_view> best;
   std::size_t best_distance = 0;
   for (std::string_view candidate : candidates) {
-    if (candidate == name || candidate.empty() || candidate.size() > kLongest) continue;
+    if (candidate == name || candidate.empty() || candidate.size() > kLongestName) continue;
     const std::size_t longer = std::max(name.size(), candidate.size());
     std::size_t tolerated = std::min<std::size_t>(longer / 3, 3);
     if (best) tolerated = std::min(tolerated, best_distance - 1);

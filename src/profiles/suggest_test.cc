@@ -8,20 +8,20 @@
 namespace careen::profiles {
 namespace {
 
-const std::vector<std::string_view> kNames{"can_drain", "reboot_needed", "approved", "a", "max"};
+const std::vector<std::string_view> kKnownNames{"can_drain", "reboot_needed", "approved", "a", "max"};
 
 TEST(SuggestTest, FindsWhatATypingErrorExplains) {
-  EXPECT_EQ(closest("can_drian", kNames), "can_drain");
-  EXPECT_EQ(closest("rebootneeded", kNames), "reboot_needed");
-  EXPECT_EQ(closest("APPROVED", kNames), "approved");
-  EXPECT_EQ(closest("mx", kNames), "max");
+  EXPECT_EQ(closest("can_drian", kKnownNames), "can_drain");
+  EXPECT_EQ(closest("rebootneeded", kKnownNames), "reboot_needed");
+  EXPECT_EQ(closest("APPROVED", kKnownNames), "approved");
+  EXPECT_EQ(closest("mx", kKnownNames), "max");
 }
 
 TEST(SuggestTest, StaysSilentWhenNothingIsNear) {
-  EXPECT_EQ(closest("window", kNames), std::nullopt);
-  EXPECT_EQ(closest("b", kNames), std::nullopt);
-  EXPECT_EQ(closest("", kNames), std::nullopt);
-  EXPECT_EQ(closest(std::string(500, 'a'), kNames), std::nullopt);
+  EXPECT_EQ(closest("window", kKnownNames), std::nullopt);
+  EXPECT_EQ(closest("b", kKnownNames), std::nullopt);
+  EXPECT_EQ(closest("", kKnownNames), std::nullopt);
+  EXPECT_EQ(closest(std::string(500, 'a'), kKnownNames), std::nullopt);
   EXPECT_EQ(closest("approved", {}), std::nullopt);
 }
 
@@ -31,8 +31,8 @@ TEST(SuggestTest, PrefersTheNearest) {
 }
 
 TEST(SuggestTest, PutsTheNameIntoASentence) {
-  EXPECT_EQ(did_you_mean("can_drian", kNames), "; did you mean \"can_drain\"?");
-  EXPECT_EQ(did_you_mean("window", kNames), "");
+  EXPECT_EQ(did_you_mean("can_drian", kKnownNames), "; did you mean \"can_drain\"?");
+  EXPECT_EQ(did_you_mean("window", kKnownNames), "");
 }
 
 }  // namespace

@@ -9,9 +9,11 @@
 #include <string_view>
 #include <vector>
 
+#include "notify/sender.h"
 #include "profiles/check_context.h"
 #include "profiles/config.h"
 #include "profiles/trigger_context.h"
+#include "templates/analysis.h"
 
 namespace careen::profiles {
 

@@ -2,6 +2,7 @@
 // write. Destroying it is a crash; requests it has sent still arrive.
 #pragma once
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -13,9 +14,15 @@
 
 #include "budget/ledger.h"
 #include "drain/engine.h"
+#include "io/metrics.h"
+#include "io/problems.h"
 #include "io/virtual_time.h"
+#include "kube/client.h"
+#include "kube/disruption_budget.h"
 #include "kube/events.h"
+#include "kube/node_decoder.h"
 #include "kube/reflector.h"
+#include "kube/sink.h"
 #include "notify/slack_threads.h"
 #include "profiles/controller.h"
 #include "profiles/test_support.h"

@@ -12,7 +12,11 @@
 #include <string_view>
 
 #include "budget/ledger.h"
+#include "budget/pause.h"
+#include "io/metrics.h"
+#include "io/problems.h"
 #include "io/virtual_time.h"
+#include "kube/client.h"
 #include "kube/decode.h"
 #include "kube/json.h"
 #include "observe/observations.h"
@@ -22,13 +26,24 @@
 #include "profiles/fleet.h"
 #include "profiles/hypervisors.h"
 #include "profiles/names.h"
+#include "profiles/occupancy.h"
 #include "profiles/plugins.h"
+#include "profiles/stagger_leases.h"
 #include "sim/outside.h"
 #include "sim/test_api.h"
 
 namespace careen::profiles {
 
 using Texts = std::map<std::string, std::string>;
+
+inline constexpr auto kOp = State::operational;
+inline constexpr auto kReq = State::maintenance_required;
+inline constexpr auto kIn = State::in_maintenance;
+
+// The names on a node as keys of Texts.
+inline const std::string kProfile(kProfileLabel);
+inline const std::string kState(kStateLabel);
+inline const std::string kData(kDataAnnotation);
 
 inline Config config_of(std::string_view yaml, const Texts& environment = {}) {
   auto config = load_config(yaml, "test.yaml", all_plugins(), [&](std::string_view name) -> std::optional<std::string> {

@@ -1,16 +1,17 @@
+#include "profiles/node_draft.h"
 #include "profiles/trigger_alter_key.h"
 
 namespace careen::profiles {
 
 namespace {
-std::unique_ptr<Trigger> make(ConfigReader& config) {
+std::unique_ptr<Trigger> make_alter_annotation_trigger(ConfigReader& config) {
   return std::make_unique<AlterKey<&NodeDraft::set_annotation, &NodeDraft::remove_annotation>>("alterAnnotation",
                                                                                                config);
 }
 }  // namespace
 
 Plugin<Trigger> alter_annotation_trigger() {
-  return {make,
+  return {make_alter_annotation_trigger,
           {"alterAnnotation",
            "Sets or removes an annotation of the node",
            {

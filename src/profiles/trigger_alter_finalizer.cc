@@ -1,6 +1,8 @@
 #include <memory>
 #include <string>
 
+#include "profiles/config_reader.h"
+#include "profiles/node_draft.h"
 #include "profiles/plugins.h"
 #include "profiles/trigger_context.h"
 
@@ -27,7 +29,7 @@ class AlterFinalizer final : public Trigger {
   bool remove_;
 };
 
-std::unique_ptr<Trigger> make(ConfigReader& config) {
+std::unique_ptr<Trigger> make_alter_finalizer_trigger(ConfigReader& config) {
   std::string key = config.string("key", Required::yes);
   return std::make_unique<AlterFinalizer>(std::move(key), config.boolean("remove"));
 }
@@ -35,7 +37,7 @@ std::unique_ptr<Trigger> make(ConfigReader& config) {
 }  // namespace
 
 Plugin<Trigger> alter_finalizer_trigger() {
-  return {make,
+  return {make_alter_finalizer_trigger,
           {"alterFinalizer",
            "Adds or removes a finalizer of the node",
            {

@@ -6,6 +6,7 @@
 #include "profiles/hypervisor_fields.h"
 #include "profiles/hypervisors.h"
 #include "profiles/needs.h"
+#include "profiles/node_draft.h"
 #include "profiles/plugins.h"
 #include "profiles/trigger_context.h"
 
@@ -47,7 +48,7 @@ void warn_of_odd_maintenance(ConfigReader& config, const std::vector<FieldValue>
   }
 }
 
-std::unique_ptr<Trigger> make(ConfigReader& config) {
+std::unique_ptr<Trigger> make_alter_hypervisor_trigger(ConfigReader& config) {
   std::vector<FieldValue> wanted = read_fields(config, hypervisor_spec_fields(), "spec of a hypervisor");
   warn_of_odd_maintenance(config, wanted);
   return std::make_unique<AlterHypervisor>(std::move(wanted));
@@ -56,7 +57,7 @@ std::unique_ptr<Trigger> make(ConfigReader& config) {
 }  // namespace
 
 Plugin<Trigger> alter_hypervisor_trigger() {
-  return {make,
+  return {make_alter_hypervisor_trigger,
           {"alterHypervisor", "Sets fields of the spec of the node's Hypervisor (kvm.cloud.sap/v1)",
            describe_fields(hypervisor_spec_fields()),
            R"(- name: evacuate_host

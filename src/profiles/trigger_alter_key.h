@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 
+#include "profiles/config_reader.h"
 #include "profiles/plugins.h"
 #include "profiles/trigger_context.h"
 

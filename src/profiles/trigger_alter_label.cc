@@ -1,15 +1,16 @@
+#include "profiles/node_draft.h"
 #include "profiles/trigger_alter_key.h"
 
 namespace careen::profiles {
 
 namespace {
-std::unique_ptr<Trigger> make(ConfigReader& config) {
+std::unique_ptr<Trigger> make_alter_label_trigger(ConfigReader& config) {
   return std::make_unique<AlterKey<&NodeDraft::set_label, &NodeDraft::remove_label>>("alterLabel", config);
 }
 }  // namespace
 
 Plugin<Trigger> alter_label_trigger() {
-  return {make,
+  return {make_alter_label_trigger,
           {"alterLabel",
            "Sets or removes a label of the node",
            {

@@ -1,23 +1,20 @@
 // What a trigger may change and how it ends.
 #pragma once
 
-#include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "drain/options.h"
 #include "io/time.h"
-#include "kube/json.h"
-#include "profiles/node_draft.h"
+#include "profiles/hypervisor_draft.h"
 #include "profiles/trigger.h"
 
 namespace careen::profiles {
 
 class Drains;
 class Hypervisors;
-
-// Fields of the spec of the Hypervisor named like the node, as they shall be; only those that differ.
-using HypervisorDraft = std::map<std::string, kube::Json, std::less<>>;
+class NodeDraft;
 
 struct TriggerContext {
   NodeDraft& node;

@@ -5,8 +5,11 @@
 #include <memory>
 #include <string>
 
+#include "drain/progress.h"
+#include "profiles/config_reader.h"
 #include "profiles/drains.h"
 #include "profiles/needs.h"
+#include "profiles/node_draft.h"
 #include "profiles/plugins.h"
 #include "profiles/suggest.h"
 #include "profiles/trigger_context.h"
@@ -112,7 +115,7 @@ class Drain final : public Trigger {
   drain::Options options_;
 };
 
-std::unique_ptr<Trigger> make(ConfigReader& config) {
+std::unique_ptr<Trigger> make_eviction_trigger(ConfigReader& config) {
   const std::string action = config.string("action", Required::yes);
   if (!action.empty() && std::find(kActions.begin(), kActions.end(), action) == kActions.end()) {
     config.error("action", "must be cordon, uncordon or drain" + did_you_mean(action, kActions));
@@ -131,7 +134,7 @@ std::unique_ptr<Trigger> make(ConfigReader& config) {
 
 Plugin<Trigger> eviction_trigger() {
   return {
-      make,
+      make_eviction_trigger,
       {"eviction",
        "Cordons, uncordons or drains the node",
        {

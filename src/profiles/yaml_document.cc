@@ -9,6 +9,8 @@
 #include <set>
 #include <sstream>
 
+#include "io/ascii.h"
+
 namespace careen::profiles {
 
 namespace {
@@ -47,8 +49,6 @@ int count_characters(std::string_view text) {
   return static_cast<int>(
       std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
 }
-
-bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; }
 
 std::string_view kind_name(Kind kind) {
   switch (kind) {
@@ -358,13 +358,13 @@ Position Document::position_within(const Value& value, std::size_t at) const {
   }
   // Blanks in the value may be a line break with indentation in the file, and the other way round.
   for (std::size_t i = 0;; ++i) {
-    const bool wants_blank = i < value.text.size() && is_blank(value.text[i]);
+    const bool wants_blank = i < value.text.size() && io::is_blank(value.text[i]);
     if (!wants_blank && i < value.text.size()) {
-      while (source < text_.size() && is_blank(text_[source])) ++source;
+      while (source < text_.size() && io::is_blank(text_[source])) ++source;
     }
     if (i == at) return position(source);
     if (wants_blank) {
-      if (source < text_.size() && is_blank(text_[source])) ++source;
+      if (source < text_.size() && io::is_blank(text_[source])) ++source;
       continue;
     }
     if (source >= text_.size() || text_[source] != value.text[i]) return value.where;
@@ -412,7 +412,7 @@ bool Document::is_separated(std::size_t document_end, std::size_t next_begins) c
     if (start > next_begins) break;
     const std::string_view line = std::string_view{text_}.substr(start, 4);
     const bool marker = line.starts_with("---") || line.starts_with("...");
-    if (marker && (line.size() == 3 || is_blank(line[3]))) return true;
+    if (marker && (line.size() == 3 || io::is_blank(line[3]))) return true;
   }
   return false;
 }

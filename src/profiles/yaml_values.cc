@@ -8,6 +8,8 @@
 #include <cmath>
 #include <limits>
 
+#include "io/ascii.h"
+
 namespace careen::profiles {
 
 namespace {
@@ -29,8 +31,6 @@ bool any_of(const std::array<std::string_view, N>& words, std::string_view text)
   return std::find(words.begin(), words.end(), text) != words.end();
 }
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-
 struct BigInteger {
   bool negative = false;
   std::uint64_t magnitude = 0;
@@ -45,7 +45,7 @@ struct BigInteger {
 };
 
 int digit_value(char c) {
-  if (is_digit(c)) return c - '0';
+  if (io::is_digit(c)) return c - '0';
   if (c >= 'a' && c <= 'f') return c - 'a' + 10;
   if (c >= 'A' && c <= 'F') return c - 'A' + 10;
   return 99;
@@ -84,7 +84,7 @@ bool looks_like_float(std::string_view text) {
   };
   const auto digits = [&] {
     const std::size_t from = at;
-    while (at < text.size() && is_digit(text[at])) ++at;
+    while (at < text.size() && io::is_digit(text[at])) ++at;
     return at > from;
   };
   sign();
@@ -147,13 +147,6 @@ bool set_integer(Value& value, std::string_view text) {
   return true;
 }
 
-std::string_view trimmed(std::string_view text) {
-  constexpr std::string_view kBlanks = " \t\r\n";
-  const std::size_t first = text.find_first_not_of(kBlanks);
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(kBlanks) - first + 1);
-}
-
 // Splits at commas outside of quotes.
 std::vector<std::string_view> split_items(std::string_view text) {
   std::vector<std::string_view> items;
@@ -165,13 +158,13 @@ std::vector<std::string_view> split_items(std::string_view text) {
       if (c == quote) quote = 0;
     } else if (c == '"' || c == '\'') {
       // A quote opens only where an item begins; elsewhere it is a letter: don't.
-      if (trimmed(text.substr(from, i - from)).empty()) quote = c;
+      if (io::trimmed(text.substr(from, i - from)).empty()) quote = c;
     } else if (c == ',') {
-      items.push_back(trimmed(text.substr(from, i - from)));
+      items.push_back(io::trimmed(text.substr(from, i - from)));
       from = i + 1;
     }
   }
-  items.push_back(trimmed(text.substr(from)));
+  items.push_back(io::trimmed(text.substr(from)));
   return items;
 }
 
@@ -237,7 +230,7 @@ void set_plain(Value& value, std::string_view text) {
   if (any_of(kFalseWords, text)) return set_boolean(value, false);
   if (const auto number = parse_special_float(text)) return set_real(value, *number);
   const char first = text.front();
-  if (is_digit(first) || first == '-' || first == '+' || first == '.') {
+  if (io::is_digit(first) || first == '-' || first == '+' || first == '.') {
     std::string digits{text};
     if (first != '.') std::erase(digits, '_');
     if (set_integer(value, digits)) return;
@@ -266,9 +259,9 @@ std::string format_go_float(double number) {
 
 Value reparse_interpolated(std::string_view text, std::vector<std::unique_ptr<Value>>& storage) {
   Value value;
-  text = trimmed(text);
+  text = io::trimmed(text);
   const bool bracketed = text.size() >= 2 && text.front() == '[' && text.back() == ']';
-  const std::string_view inner = bracketed ? trimmed(text.substr(1, text.size() - 2)) : text;
+  const std::string_view inner = bracketed ? io::trimmed(text.substr(1, text.size() - 2)) : text;
   const std::vector<std::string_view> parts = split_items(inner);
   // Where text is wanted after all, what the variable says is taken as it is, as for every string.
   const auto read = [](Value& scalar, std::string_view part) {

@@ -1,5 +1,9 @@
 #include "replica/config_source.h"
 
+#include "io/loop.h"
+#include "io/metrics.h"
+#include "io/problems.h"
+#include "profiles/config.h"
 #include "profiles/plugins.h"
 
 namespace careen::replica {

@@ -8,9 +8,20 @@
 #include <string>
 
 #include "io/files.h"
-#include "io/metrics.h"
-#include "io/problems.h"
-#include "profiles/config.h"
+#include "io/log.h"
+#include "profiles/interpolate.h"
+
+namespace careen::io {
+class Counter;
+class Gauge;
+class Loop;
+class Metrics;
+class Problems;
+}  // namespace careen::io
+
+namespace careen::profiles {
+struct Config;
+}
 
 namespace careen::replica {
 

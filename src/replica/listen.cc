@@ -1,7 +1,7 @@
 // Who shows a replica is told what happens to it.
 #include <utility>
 
-#include "replica/replica.h"
+#include "replica/replica_core.h"
 
 namespace careen::replica {
 
@@ -15,7 +15,7 @@ bool only_renewed(const kube::Lease* before, const kube::Lease* after) {
 
 }  // namespace
 
-void Replica::listen(ReplicaListener listener) {
+void Replica::Core::listen(ReplicaListener listener) {
   listeners_.push_back(std::move(listener));
   if (listeners_.size() > 1) return;
   // The parts are asked once, for all that listen.

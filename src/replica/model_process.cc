@@ -1,5 +1,10 @@
 #include "replica/model_process.h"
 
+#include "io/http.h"
+#include "io/mail.h"
+#include "kube/transport.h"
+#include "sim/cluster.h"
+
 namespace careen::replica {
 
 ModelProcess::ModelProcess(io::VirtualTime& time, sim::Cluster& cluster, std::string config,

@@ -2,13 +2,27 @@
 // configuration. Its clock may be off.
 #pragma once
 
+#include <cstdint>
+#include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 
+#include "io/files.h"
+#include "io/log.h"
+#include "io/random.h"
+#include "io/sync.h"
+#include "io/task.h"
+#include "io/time.h"
 #include "io/virtual_time.h"
+#include "nodemaintenance/controller_options.h"
+#include "profiles/controller_options.h"
 #include "replica/replica.h"
-#include "sim/cluster.h"
+
+namespace careen::sim {
+struct Cluster;
+}
 
 namespace careen::replica {
 
@@ -24,7 +38,7 @@ struct ModelProcessOptions {
   nodemaintenance::ControllerOptions maintenance = {};
   std::string own_pod = {};
   std::map<std::string, std::string> environment = {};
-  ConfigSource::Adjust adjust_config = {};
+  std::function<void(profiles::Config&)> adjust_config = {};
   io::Log log = {};
 };
 

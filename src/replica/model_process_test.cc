@@ -3,10 +3,16 @@
 
 #include <gtest/gtest.h>
 
+#include "io/problems.h"
+#include "kube/election.h"
+#include "kube/json.h"
+#include "sim/cluster.h"
+#include "sim/object_store.h"
+
 namespace careen::replica {
 namespace {
 
-constexpr const char* kConfig = R"(
+constexpr const char* kRoundConfig = R"(
 intervals: {requeue: 30s}
 instances:
   check:
@@ -39,7 +45,7 @@ class ModelProcessTest : public testing::Test {
 
 TEST_F(ModelProcessTest, TakesTheLockAndBringsNodesThrough) {
   add_nodes();
-  ModelProcess careen(time, cluster, kConfig);
+  ModelProcess careen(time, cluster, kRoundConfig);
   const auto all_done = [&] {
     int done = 0;
     cluster.api.for_each("/api/v1/nodes", [&](const std::string&, const sim::Text& text) {
@@ -55,7 +61,7 @@ TEST_F(ModelProcessTest, TakesTheLockAndBringsNodesThrough) {
 
 // A leader that slept through the end of its lease finds work when it wakes, and must not do it.
 TEST_F(ModelProcessTest, SendsNothingUnderALeaseThatMayHaveEnded) {
-  ModelProcess careen(time, cluster, kConfig);
+  ModelProcess careen(time, cluster, kRoundConfig);
   ASSERT_TRUE(time.run_until([&] { return careen.replica().election().leading(); }, io::minutes{1}));
   time.run_for(io::seconds{2});
   careen.suspend();

@@ -17,7 +17,6 @@ constexpr const char* kMetric = "careen_paused";
 // A server that has just started forbids everything for a moment.
 constexpr io::Duration kPatience = io::seconds{3};
 
-Task<void> opened(io::Gate& gate) { co_await gate.wait(); }
 Task<void> listed_anew(kube::Reflector& reflector) { co_await reflector.refresh(); }
 
 std::string encoded(std::string_view text) {
@@ -69,7 +68,7 @@ Task<void> PauseWatch::learn() {
 
 Task<void> PauseWatch::fresh() {
   co_await known_.wait();
-  co_await io::race(p_.loop, listed_anew(reflector_), opened(refused_));
+  co_await io::race(p_.loop, listed_anew(reflector_), io::wait_for(refused_));
 }
 
 // The reflector tells of all that keeps it from its list; rights are the one thing that we do not wait for.

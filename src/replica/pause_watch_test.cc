@@ -4,7 +4,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "profiles/controller.h"
 #include "replica/model_process.h"
+#include "sim/api_server.h"
+#include "sim/cluster.h"
+#include "sim/network.h"
+#include "sim/object_store.h"
 
 namespace careen::replica {
 namespace {
@@ -14,7 +19,7 @@ using io::minutes;
 using io::seconds;
 using testing::HasSubstr;
 
-constexpr const char* kConfig = R"(
+constexpr const char* kPausableConfig = R"(
 intervals: {requeue: 30s}
 instances:
   check:
@@ -61,7 +66,7 @@ class PauseWatchTest : public testing::Test {
   ModelProcess& start() {
     ModelProcessOptions options;
     options.log = io::Log(log, "");
-    careen = std::make_unique<ModelProcess>(time, cluster, kConfig, std::move(options));
+    careen = std::make_unique<ModelProcess>(time, cluster, kPausableConfig, std::move(options));
     return *careen;
   }
   Replica& replica() { return careen->replica(); }
@@ -193,7 +198,7 @@ TEST_F(PauseWatchTest, WhatElseKeepsItFromBeingReadIsWaitedFor) {
 // It follows for hours; its watch shows nothing when the pause is set and it takes over.
 TEST_F(PauseWatchTest, WhoTakesOverLooksAnew) {
   ModelProcessOptions first_options{.name = "careen-1", .seed = 2};
-  auto first = std::make_unique<ModelProcess>(time, cluster, kConfig, std::move(first_options));
+  auto first = std::make_unique<ModelProcess>(time, cluster, kPausableConfig, std::move(first_options));
   time.run_for(minutes{1});
   start();
   time.run_for(minutes{5});

@@ -4,8 +4,12 @@
 
 #include <algorithm>
 
+#include "io/loop.h"
+#include "io/random.h"
 #include "nodemaintenance/names.h"
+#include "profiles/fleet.h"
 #include "profiles/names.h"
+#include "replica/replica_core.h"
 
 namespace careen::replica {
 
@@ -16,25 +20,43 @@ namespace {
 constexpr io::Duration kFinishWrites = io::seconds{15};
 constexpr io::Duration kFlushEvents = io::seconds{3};
 
-Task<void> wait_for(io::Gate& gate) { co_await gate.wait(); }
 Task<void> race_both(io::Loop& loop, Task<void> first, Task<void> second) {
   co_await io::race(loop, std::move(first), std::move(second));
-}
-Task<bool> completed(Task<void> task) {
-  co_await std::move(task);
-  co_return true;
-}
-
-kube::ReflectorOptions all_of(const kube::Resource& resource) {
-  kube::ReflectorOptions options;
-  options.resource = resource;
-  return options;
 }
 
 }  // namespace
 
-Replica::Replica(ReplicaParts p, ReplicaOptions options)
-    : loop_(p.loop),
+Replica::Replica(ReplicaParts parts, ReplicaOptions options)
+    : core_(std::make_unique<Core>(*this, std::move(parts), std::move(options))) {}
+Replica::~Replica() = default;
+
+void Replica::listen(ReplicaListener listener) { core_->listen(std::move(listener)); }
+Task<int> Replica::main() { return core_->main(); }
+void Replica::stop() { core_->stop(); }
+
+io::Metrics& Replica::metrics() { return core_->metrics_; }
+io::Problems& Replica::problems() { return core_->problems_; }
+const std::string& Replica::identity() const { return core_->identity_; }
+const kube::Election& Replica::election() const { return core_->election_; }
+const budget::Ledger& Replica::ledger() const { return core_->ledger_; }
+const kube::Store<kube::Node>& Replica::nodes() const { return core_->nodes_; }
+const profiles::Controller& Replica::controller() const { return core_->controller_; }
+const nodemaintenance::Controller& Replica::maintenances() const { return core_->maintenance_; }
+const drain::Engine& Replica::drains() const { return core_->engine_; }
+const budget::Pauses& Replica::pauses() const { return core_->pause_watch_.pauses(); }
+const kube::Store<kube::Object>* Replica::known_maintenances() const {
+  return core_->options_.maintenances ? &core_->maintenances_ : nullptr;
+}
+kube::Client& Replica::reader() { return core_->open_client_; }
+io::Wall Replica::now() const { return core_->loop_.wall_now(); }
+io::Loop& Replica::loop() { return core_->loop_; }
+const ReplicaOptions& Replica::options() const { return core_->options_; }
+const kube::Store<kube::DisruptionBudget>& Replica::disruption_budgets() const { return core_->budgets_; }
+bool Replica::running() const { return core_->options_.profiles ? core_->controller_.running() : core_->maintaining_; }
+
+Replica::Core::Core(const Replica& replica, ReplicaParts p, ReplicaOptions options)
+    : replica_(replica),
+      loop_(p.loop),
       options_(std::move(options)),
       log_(p.log.named("setup")),
       problems_(p.log.named("problems")),
@@ -46,10 +68,10 @@ Replica::Replica(ReplicaParts p, ReplicaOptions options)
       pods_(atoms_, profiles::prefers_operational()),
       node_sink_(kube::make_sink(nodes_, decoder_)),
       pod_sink_(kube::make_sink(pods_)),
-      node_reflector_(loop_, open_client_, metrics_, problems_, p.random, *node_sink_, all_of(kube::resources::nodes),
-                      p.log.named("nodes")),
-      pod_reflector_(loop_, open_client_, metrics_, problems_, p.random, *pod_sink_, all_of(kube::resources::pods),
-                     p.log.named("pods")),
+      node_reflector_(loop_, open_client_, metrics_, problems_, p.random, *node_sink_,
+                      {.resource = kube::resources::nodes}, p.log.named("nodes")),
+      pod_reflector_(loop_, open_client_, metrics_, problems_, p.random, *pod_sink_,
+                     {.resource = kube::resources::pods}, p.log.named("pods")),
       election_(loop_, lease_client_, p.random, problems_, p.log.named("election"),
                 {.ns = options_.ns, .name = lock(), .identity = identity_}),
       maintenance_election_(further_lock(p)),
@@ -106,9 +128,9 @@ Replica::Replica(ReplicaParts p, ReplicaOptions options)
   }
 }
 
-std::string Replica::lock() const { return options_.profiles ? kLock : std::string(nodemaintenance::kLock); }
+std::string Replica::Core::lock() const { return options_.profiles ? kLock : std::string(nodemaintenance::kLock); }
 
-std::unique_ptr<kube::Election> Replica::further_lock(ReplicaParts& p) {
+std::unique_ptr<kube::Election> Replica::Core::further_lock(ReplicaParts& p) {
   if (!options_.profiles || !options_.maintenances) return nullptr;
   return std::make_unique<kube::Election>(
       loop_, lease_client_, p.random, problems_, p.log.named("election"),
@@ -118,7 +140,7 @@ std::unique_ptr<kube::Election> Replica::further_lock(ReplicaParts& p) {
                             .problem = "leader election for NodeMaintenance objects"});
 }
 
-std::optional<io::Duration> Replica::maintenance_window() const {
+std::optional<io::Duration> Replica::Core::maintenance_window() const {
   const auto first = election_.write_window();
   if (!maintenance_election_ || !first) return first;
   const auto further = maintenance_election_->write_window();
@@ -126,13 +148,13 @@ std::optional<io::Duration> Replica::maintenance_window() const {
   return std::min(*first, *further);
 }
 
-std::optional<budget::LedgerOptions> Replica::ledger_options() const {
+std::optional<budget::LedgerOptions> Replica::Core::ledger_options() const {
   if (!options_.leader_election) return std::nullopt;
   return budget::LedgerOptions{.ns = options_.ns, .identity = identity_};
 }
 
 // As client-go records it, on the Lease.
-void Replica::record_election(const kube::Election& election, std::string name, std::string message) {
+void Replica::Core::record_election(const kube::Election& election, std::string name, std::string message) {
   kube::EventRecord event;
   event.api = kube::EventRecord::Api::core_v1;
   event.regarding = {"coordination.k8s.io/v1", "Lease", options_.ns, std::move(name), election.uid(), ""};
@@ -142,18 +164,18 @@ void Replica::record_election(const kube::Election& election, std::string name, 
   events_.record(std::move(event));
 }
 
-Task<void> Replica::announce_synced() {
+Task<void> Replica::Core::announce_synced() {
   co_await node_reflector_.synced_gate().wait();
   log_.info("nodes are known", "count", nodes_.size());
   if (maintenance_reflector_) {
     co_await maintenance_reflector_->synced_gate().wait();
     log_.info("node maintenances are known", "count", maintenances_.size());
   }
-  if (on_synced) on_synced();
+  if (replica_.on_synced) replica_.on_synced();
 }
 
 // Decides and writes, under the lock if there is one.
-Task<void> Replica::lead() {
+Task<void> Replica::Core::lead() {
   if (options_.leader_election) {
     co_await election_.leading_gate().wait();
     log_.info("this replica leads", "lock", fmt::format("{}/{}", options_.ns, lock()), "identity", identity_);
@@ -181,9 +203,9 @@ Task<void> Replica::lead() {
   co_await controller_.run();
 }
 
-bool Replica::controls() const { return !options_.leader_election || election_.leading(); }
+bool Replica::Core::controls() const { return !options_.leader_election || election_.leading(); }
 
-Task<void> Replica::lead_maintenances() {
+Task<void> Replica::Core::lead_maintenances() {
   if (maintenance_election_ && options_.leader_election) {
     co_await maintenance_election_->leading_gate().wait();
     log_.info("this replica leads", "lock", fmt::format("{}/{}", options_.ns, nodemaintenance::kLock));
@@ -194,18 +216,18 @@ Task<void> Replica::lead_maintenances() {
 }
 
 // Only while the first is held: then no two replicas hold one each and wait for the other for ever.
-Task<void> Replica::hold_further_lock() {
+Task<void> Replica::Core::hold_further_lock() {
   co_await election_.leading_gate().wait();
   co_await maintenance_election_->run();
 }
 
 // Returns when this process must not go on.
-Task<void> Replica::until_lost() {
+Task<void> Replica::Core::until_lost() {
   if (!options_.leader_election) {
     co_await ledger_.fenced_gate().wait();
     co_return;
   }
-  Task<void> lost = race_both(loop_, election_.run(), wait_for(ledger_.fenced_gate()));
+  Task<void> lost = race_both(loop_, election_.run(), io::wait_for(ledger_.fenced_gate()));
   if (!maintenance_election_) {
     co_await std::move(lost);
     co_return;
@@ -213,7 +235,7 @@ Task<void> Replica::until_lost() {
   co_await io::race(loop_, std::move(lost), hold_further_lock());
 }
 
-Task<int> Replica::main() {
+Task<int> Replica::Core::main() {
   scope_.spawn(node_reflector_.run());
   scope_.spawn(pause_watch_.run());
   if (options_.profiles && options_.cache_pods) {
@@ -225,7 +247,7 @@ Task<int> Replica::main() {
   scope_.spawn(announce_synced());
   if (options_.profiles) config_.start();
   leading_.spawn(lead());
-  const int ended = co_await io::race(loop_, wait_for(stop_), until_lost());
+  const int ended = co_await io::race(loop_, io::wait_for(stop_), until_lost());
   if (ended == 1) {
     log_.error("leadership is lost; this process ends so that it starts afresh as a follower");
     co_return 1;
@@ -235,8 +257,8 @@ Task<int> Replica::main() {
   co_return 0;
 }
 
-Task<void> Replica::wind_down() {
-  co_await io::with_timeout(loop_, kFinishWrites, completed(stop_controllers()));
+Task<void> Replica::Core::wind_down() {
+  co_await io::with_timeout(loop_, kFinishWrites, io::completed(stop_controllers()));
   leading_.cancel();
   if (options_.leader_election) {
     if (maintenance_election_) co_await maintenance_election_->release();
@@ -245,7 +267,7 @@ Task<void> Replica::wind_down() {
   co_await events_.flush(kFlushEvents);
 }
 
-Task<void> Replica::stop_controllers() {
+Task<void> Replica::Core::stop_controllers() {
   if (options_.maintenances) co_await maintenance_.stop();
   co_await engine_.stop();
   co_await controller_.stop();

@@ -6,27 +6,55 @@
 #include <functional>
 #include <memory>
 #include <string>
-#include <vector>
 
-#include "budget/ledger.h"
-#include "drain/engine.h"
-#include "io/files.h"
-#include "io/http.h"
-#include "io/mail.h"
-#include "io/random.h"
-#include "kube/disruption_budget.h"
-#include "kube/election.h"
-#include "kube/events.h"
-#include "kube/node_decoder.h"
-#include "kube/pod_store.h"
-#include "kube/reflector.h"
-#include "kube/workload.h"
-#include "nodemaintenance/controller.h"
-#include "notify/slack_threads.h"
-#include "profiles/controller.h"
-#include "profiles/shuffles.h"
-#include "replica/config_source.h"
-#include "replica/pause_watch.h"
+#include "io/log.h"
+#include "io/task.h"
+#include "io/time.h"
+#include "nodemaintenance/controller_options.h"
+#include "profiles/controller_options.h"
+#include "profiles/interpolate.h"
+
+namespace careen::io {
+class Files;
+class HttpClient;
+class Loop;
+class MailClient;
+class Metrics;
+class Problems;
+class Random;
+}  // namespace careen::io
+
+namespace careen::kube {
+class Client;
+class Election;
+class Transport;
+struct DisruptionBudget;
+struct EventRecord;
+struct Node;
+struct Object;
+template <class T>
+class Store;
+}  // namespace careen::kube
+
+namespace careen::budget {
+class Ledger;
+class Pauses;
+}  // namespace careen::budget
+
+namespace careen::drain {
+class Engine;
+struct Key;
+}  // namespace careen::drain
+
+namespace careen::profiles {
+class Controller;
+struct Config;
+struct Moved;
+}  // namespace careen::profiles
+
+namespace careen::nodemaintenance {
+class Controller;
+}
 
 namespace careen::replica {
 
@@ -55,7 +83,8 @@ struct ReplicaOptions {
   profiles::ControllerOptions controller = {};
   nodemaintenance::ControllerOptions maintenance = {};
   std::string own_pod = {};  // its name, in `ns`, when careen runs in one
-  ConfigSource::Adjust adjust_config = {};
+  // Changes a configuration that was read before it is taken.
+  std::function<void(profiles::Config&)> adjust_config = {};
 };
 
 // What happens to a replica, for those who show it. What is not set is not called; nothing may change the replica.
@@ -77,6 +106,7 @@ class Replica {
   static constexpr const char* kLock = "maintenance-controller-leader-election.cloud.sap";
 
   Replica(ReplicaParts parts, ReplicaOptions options);
+  ~Replica();
   Replica(const Replica&) = delete;
   Replica& operator=(const Replica&) = delete;
 
@@ -89,122 +119,31 @@ class Replica {
 
   // Until stopped, or until it must not go on. The exit code.
   io::Task<int> main();
-  void stop() { stop_.open(); }
+  void stop();
 
-  io::Metrics& metrics() { return metrics_; }
-  io::Problems& problems() { return problems_; }
-  const std::string& identity() const { return identity_; }
-  const kube::Election& election() const { return election_; }
-  const budget::Ledger& ledger() const { return ledger_; }
-  const kube::Store<kube::Node>& nodes() const { return nodes_; }
-  const profiles::Controller& controller() const { return controller_; }
-  const nodemaintenance::Controller& maintenances() const { return maintenance_; }
-  const drain::Engine& drains() const { return engine_; }
-  const budget::Pauses& pauses() const { return pause_watch_.pauses(); }
+  io::Metrics& metrics();
+  io::Problems& problems();
+  const std::string& identity() const;
+  const kube::Election& election() const;
+  const budget::Ledger& ledger() const;
+  const kube::Store<kube::Node>& nodes() const;
+  const profiles::Controller& controller() const;
+  const nodemaintenance::Controller& maintenances() const;
+  const drain::Engine& drains() const;
+  const budget::Pauses& pauses() const;
   // What is watched of NodeMaintenance objects; null when they are not.
-  const kube::Store<kube::Object>* known_maintenances() const {
-    return options_.maintenances ? &maintenances_ : nullptr;
-  }
-  kube::Client& reader() { return open_client_; }
-  io::Wall now() const { return loop_.wall_now(); }
-  io::Loop& loop() { return loop_; }
-  const ReplicaOptions& options() const { return options_; }
-  const kube::Store<kube::DisruptionBudget>& disruption_budgets() const { return budgets_; }
+  const kube::Store<kube::Object>* known_maintenances() const;
+  kube::Client& reader();
+  io::Wall now() const;
+  io::Loop& loop();
+  const ReplicaOptions& options() const;
+  const kube::Store<kube::DisruptionBudget>& disruption_budgets() const;
   // It decides: it leads, and knows enough to.
-  bool running() const { return options_.profiles ? controller_.running() : maintaining_; }
+  bool running() const;
 
  private:
-  // A cache of its own, since a list tells what is gone only of the namespace that was listed; its leases are known
-  // to the rest as part of `leases_`.
-  struct LeaseWatch {
-    kube::Store<kube::Lease> store;
-    std::unique_ptr<kube::Sink> sink;
-    std::unique_ptr<kube::Reflector> reflector;
-  };
-  struct WorkloadWatch {
-    kube::WorkloadKind kind{};
-    std::unique_ptr<kube::Sink> sink;
-    std::unique_ptr<kube::Reflector> reflector;
-  };
-
-  std::optional<budget::LedgerOptions> ledger_options() const;
-  std::unique_ptr<kube::Reflector> make_reflector(kube::Sink& sink, kube::ReflectorOptions options);
-  profiles::ShuffleParts shuffle_parts();
-  void take_config(std::shared_ptr<const profiles::Config> config);
-  void watch_leases(const std::string& ns);
-  void watch_hypervisors();
-  void watch_pods();
-  void watch_workload(kube::WorkloadKind kind);
-  void watch_budgets();
-  void watch_maintenances();
-  bool knows(kube::WorkloadKind kind) const;
-  drain::DaemonSetState daemon_set(std::string_view ns, std::string_view name) const;
-  io::Task<void> tell_of_budgets();
-  io::Task<void> tell_when_known(kube::Reflector& reflector, std::function<void()> tell);
-  std::string lock() const;
-  bool controls() const;
-  std::unique_ptr<kube::Election> further_lock(ReplicaParts& parts);
-  void record_election(const kube::Election& election, std::string lock, std::string message);
-  std::optional<io::Duration> maintenance_window() const;
-  io::Task<void> lead();
-  io::Task<void> lead_maintenances();
-  io::Task<void> hold_further_lock();
-  io::Task<void> announce_synced();
-  io::Task<void> until_lost();
-  io::Task<void> wind_down();
-  io::Task<void> stop_controllers();
-
-  io::Loop& loop_;
-  ReplicaOptions options_;
-  io::Log log_;
-  io::Problems problems_;
-  io::Metrics metrics_;
-  std::string identity_;
-  kube::Client client_;              // writes only while we lead
-  kube::Client maintenance_client_;  // the same, and only under the lock of NodeMaintenance objects
-  kube::Client open_client_;         // reads, and events, which harm nobody when late
-  kube::Client lease_client_;
-  kube::AtomPool atoms_;
-  kube::NodeDecoder decoder_{atoms_};
-  kube::Store<kube::Node> nodes_;
-  kube::PodStore pods_;
-  kube::Store<kube::Lease> leases_;
-  kube::Store<kube::Object> hypervisors_;
-  kube::Workloads workloads_;
-  kube::Store<kube::DisruptionBudget> budgets_;
-  kube::Store<kube::Object> maintenances_;
-  std::unique_ptr<kube::Sink> node_sink_;
-  std::unique_ptr<kube::Sink> pod_sink_;
-  kube::Reflector node_reflector_;
-  kube::Reflector pod_reflector_;
-  kube::Election election_;
-  std::unique_ptr<kube::Election> maintenance_election_;  // when the first lock is that of the profiles
-  budget::Ledger ledger_;
-  kube::EventRecorder events_;
-  PauseWatch pause_watch_;
-  notify::SlackThreads slack_threads_;
-  notify::Outside outside_;
-  drain::Engine engine_;
-  profiles::Controller controller_;
-  nodemaintenance::Controller maintenance_;
-  profiles::Shuffles shuffles_;
-  ConfigSource config_;
-  io::Random& random_;
-  io::Log root_log_;
-  std::map<std::string, std::unique_ptr<LeaseWatch>> lease_watches_;
-  bool pods_watched_ = false;
-  std::unique_ptr<kube::Sink> hypervisor_sink_;
-  std::unique_ptr<kube::Reflector> hypervisor_reflector_;
-  std::vector<WorkloadWatch> workload_watches_;
-  std::unique_ptr<kube::Sink> budget_sink_;
-  std::unique_ptr<kube::Reflector> budget_reflector_;
-  std::unique_ptr<kube::Sink> maintenance_sink_;
-  std::unique_ptr<kube::Reflector> maintenance_reflector_;
-  std::vector<ReplicaListener> listeners_;
-  bool maintaining_ = false;
-  io::Gate stop_;
-  io::Scope scope_;
-  io::Scope leading_;
+  class Core;
+  std::unique_ptr<Core> core_;
 };
 
 }  // namespace careen::replica

@@ -2,10 +2,14 @@
 #include <algorithm>
 #include <utility>
 
+#include "drain/filter.h"
 #include "nodemaintenance/names.h"
+#include "profiles/config.h"
 #include "profiles/hypervisors.h"
 #include "profiles/names.h"
-#include "replica/replica.h"
+#include "profiles/needs.h"
+#include "profiles/occupancy.h"
+#include "replica/replica_core.h"
 
 namespace careen::replica {
 
@@ -16,26 +20,15 @@ namespace {
 // Budgets that cannot be listed for so long are done without until they can.
 constexpr io::Duration kBudgetPatience = io::seconds{5};
 
-kube::ReflectorOptions all_of(const kube::Resource& resource) {
-  kube::ReflectorOptions options;
-  options.resource = resource;
-  return options;
-}
-
-Task<bool> opened(io::Gate& gate) {
-  co_await gate.wait();
-  co_return true;
-}
-
 }  // namespace
 
-std::unique_ptr<kube::Reflector> Replica::make_reflector(kube::Sink& sink, kube::ReflectorOptions options) {
+std::unique_ptr<kube::Reflector> Replica::Core::make_reflector(kube::Sink& sink, kube::ReflectorOptions options) {
   const std::string name = options.name.empty() ? options.resource.plural : options.name;
   return std::make_unique<kube::Reflector>(loop_, open_client_, metrics_, problems_, random_, sink, std::move(options),
                                            root_log_.named(name));
 }
 
-profiles::ShuffleParts Replica::shuffle_parts() {
+profiles::ShuffleParts Replica::Core::shuffle_parts() {
   const auto all_known = [this] {
     return std::all_of(kube::kWorkloadKinds.begin(), kube::kWorkloadKinds.end(),
                        [this](kube::WorkloadKind kind) { return knows(kind); });
@@ -51,7 +44,7 @@ profiles::ShuffleParts Replica::shuffle_parts() {
 }
 
 // Starts to watch what the configuration needs; what no longer is needed goes on until the process ends.
-void Replica::take_config(std::shared_ptr<const profiles::Config> config) {
+void Replica::Core::take_config(std::shared_ptr<const profiles::Config> config) {
   const profiles::Needs& needs = config->needs;
   for (const std::string& ns : needs.lease_namespaces) watch_leases(ns);
   if (needs.hypervisors) watch_hypervisors();
@@ -60,13 +53,13 @@ void Replica::take_config(std::shared_ptr<const profiles::Config> config) {
   if (decoder_.want(kube::NodeSections(needs.node_sections))) node_reflector_.request_relist();
   controller_.set_config(std::move(config));
   shuffles_.profiles_changed();
-  if (on_config) on_config();
+  if (replica_.on_config) replica_.on_config();
   for (const ReplicaListener& listener : listeners_) {
     if (listener.configured) listener.configured();
   }
 }
 
-void Replica::watch_leases(const std::string& ns) {
+void Replica::Core::watch_leases(const std::string& ns) {
   auto& watch = lease_watches_[ns];
   if (watch) return;
   watch = std::make_unique<LeaseWatch>();
@@ -78,7 +71,7 @@ void Replica::watch_leases(const std::string& ns) {
       leases_.remove(before->key(), before->version);
     }
   });
-  kube::ReflectorOptions options = all_of(kube::resources::leases);
+  kube::ReflectorOptions options{.resource = kube::resources::leases};
   options.ns = ns;
   options.name = "leases of " + ns;
   watch->reflector = make_reflector(*watch->sink, std::move(options));
@@ -89,15 +82,15 @@ void Replica::watch_leases(const std::string& ns) {
   }));
 }
 
-void Replica::watch_hypervisors() {
+void Replica::Core::watch_hypervisors() {
   if (hypervisor_reflector_) return;
   hypervisor_sink_ = kube::make_sink(hypervisors_, [](kube::RawObject& raw) { return kube::decode_object(raw); });
-  hypervisor_reflector_ = make_reflector(*hypervisor_sink_, all_of(profiles::kHypervisorResource));
+  hypervisor_reflector_ = make_reflector(*hypervisor_sink_, {.resource = profiles::kHypervisorResource});
   scope_.spawn(hypervisor_reflector_->run());
   scope_.spawn(tell_when_known(*hypervisor_reflector_, [this] { controller_.hypervisors_known(); }));
 }
 
-void Replica::watch_pods() {
+void Replica::Core::watch_pods() {
   if (std::exchange(pods_watched_, true)) return;
   scope_.spawn(pod_reflector_.run());
   scope_.spawn(tell_when_known(pod_reflector_, [this] {
@@ -106,40 +99,40 @@ void Replica::watch_pods() {
   }));
 }
 
-void Replica::watch_budgets() {
+void Replica::Core::watch_budgets() {
   if (budget_reflector_) return;
   budget_sink_ = kube::make_sink(budgets_, [](kube::RawObject& raw) { return kube::decode_disruption_budget(raw); });
-  budget_reflector_ = make_reflector(*budget_sink_, all_of(kube::resources::disruption_budgets));
+  budget_reflector_ = make_reflector(*budget_sink_, {.resource = kube::resources::disruption_budgets});
   scope_.spawn(budget_reflector_->run());
   scope_.spawn(tell_of_budgets());
 }
 
-Task<void> Replica::tell_of_budgets() {
+Task<void> Replica::Core::tell_of_budgets() {
   io::Gate& synced = budget_reflector_->synced_gate();
-  if (!co_await io::with_timeout(loop_, kBudgetPatience, opened(synced))) {
+  if (!co_await io::with_timeout(loop_, kBudgetPatience, io::completed(io::wait_for(synced)))) {
     engine_.budgets_unavailable("they could not be listed");
     co_await synced.wait();
   }
   engine_.budgets_known();
 }
 
-void Replica::watch_maintenances() {
+void Replica::Core::watch_maintenances() {
   watch_pods();
   watch_budgets();
   watch_leases(options_.maintenance.lease_namespace);
   watch_workload(kube::WorkloadKind::daemon_set);
   maintenance_sink_ = kube::make_sink(maintenances_, [](kube::RawObject& raw) { return kube::decode_object(raw); });
-  maintenance_reflector_ = make_reflector(*maintenance_sink_, all_of(nodemaintenance::kResource));
+  maintenance_reflector_ = make_reflector(*maintenance_sink_, {.resource = nodemaintenance::kResource});
   scope_.spawn(maintenance_reflector_->run());
 }
 
-void Replica::watch_workload(kube::WorkloadKind kind) {
+void Replica::Core::watch_workload(kube::WorkloadKind kind) {
   const auto watched = [kind](const WorkloadWatch& watch) { return watch.kind == kind; };
   if (std::any_of(workload_watches_.begin(), workload_watches_.end(), watched)) return;
   WorkloadWatch watch;
   watch.kind = kind;
   watch.sink = kube::make_sink(workloads_, kind, atoms_);
-  watch.reflector = make_reflector(*watch.sink, all_of(kube::resource_of(kind)));
+  watch.reflector = make_reflector(*watch.sink, {.resource = kube::resource_of(kind)});
   scope_.spawn(watch.reflector->run());
   if (kind == kube::WorkloadKind::daemon_set) {
     scope_.spawn(tell_when_known(*watch.reflector, [this] { engine_.daemon_sets_known(); }));
@@ -150,18 +143,18 @@ void Replica::watch_workload(kube::WorkloadKind kind) {
   workload_watches_.push_back(std::move(watch));
 }
 
-bool Replica::knows(kube::WorkloadKind kind) const {
+bool Replica::Core::knows(kube::WorkloadKind kind) const {
   return std::any_of(workload_watches_.begin(), workload_watches_.end(),
                      [kind](const WorkloadWatch& watch) { return watch.kind == kind && watch.reflector->synced(); });
 }
 
-drain::DaemonSetState Replica::daemon_set(std::string_view ns, std::string_view name) const {
+drain::DaemonSetState Replica::Core::daemon_set(std::string_view ns, std::string_view name) const {
   if (!knows(kube::WorkloadKind::daemon_set)) return drain::DaemonSetState::unknown;
   return workloads_.find(kube::WorkloadKind::daemon_set, ns, name) ? drain::DaemonSetState::exists
                                                                    : drain::DaemonSetState::missing;
 }
 
-Task<void> Replica::tell_when_known(kube::Reflector& reflector, std::function<void()> tell) {
+Task<void> Replica::Core::tell_when_known(kube::Reflector& reflector, std::function<void()> tell) {
   co_await reflector.synced_gate().wait();
   tell();
 }

@@ -13,11 +13,6 @@ constexpr std::string_view kForeground = "foregroundDeletion";
 constexpr std::string_view kOrphan = "orphan";
 constexpr std::string_view kDefinitionCleanup = "customresourcecleanup.apiextensions.k8s.io";
 
-void drop_type(json::value& object) {
-  object.get_object().stable_erase(object.get_object().find("kind"));
-  object.get_object().stable_erase(object.get_object().find("apiVersion"));
-}
-
 json::array finalizers_of(const json::value& object) {
   const json::value* list = find(object, {"metadata", "finalizers"});
   return list && list->is_array() ? list->get_array() : json::array();
@@ -48,8 +43,6 @@ std::string success(const Resource& resource, std::string_view name, std::string
                                       {"details", std::move(details)}});
 }
 
-std::string in_seconds(io::Wall time) { return io::format_rfc3339(std::chrono::floor<std::chrono::seconds>(time)); }
-
 // How long a pod may take: nothing when no kubelet has it.
 int64_t pod_grace(const json::value& pod, std::optional<int64_t> wanted) {
   const std::string_view phase = text_at(pod, {"status", "phase"});
@@ -69,7 +62,7 @@ void shorten_grace(json::object& meta, int64_t has, int64_t wanted, io::Wall now
     at = now;
     if (wanted != 0) wanted = 1;
   }
-  meta["deletionTimestamp"] = in_seconds(at);
+  meta["deletionTimestamp"] = io::format_whole_seconds(at);
   meta["deletionGracePeriodSeconds"] = wanted;
 }
 
@@ -82,7 +75,7 @@ void mark_pod(json::value& pod, std::optional<int64_t> wanted, io::Wall now) {
     return;
   }
   const int64_t grace = pod_grace(pod, wanted);
-  meta["deletionTimestamp"] = in_seconds(now + io::seconds{grace});
+  meta["deletionTimestamp"] = io::format_whole_seconds(now + io::seconds{grace});
   meta["deletionGracePeriodSeconds"] = grace;
   if (const auto generation = integer_at(pod, {"metadata", "generation"})) meta["generation"] = *generation + 1;
 }

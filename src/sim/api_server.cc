@@ -102,9 +102,7 @@ void ApiServer::keep_as(const Resource& resource) {
   stored_as_.insert_or_assign(resource.collection, resource);
 }
 
-std::string ApiServer::now_text() const {
-  return io::format_rfc3339(std::chrono::floor<std::chrono::seconds>(loop_.wall_now()));
-}
+std::string ApiServer::now_text() const { return io::format_whole_seconds(loop_.wall_now()); }
 
 Response ApiServer::refusal(int code, std::string_view reason, std::string_view message) {
   return to_response({.code = code, .reason = std::string(reason), .message = std::string(message)});

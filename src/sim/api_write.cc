@@ -81,13 +81,6 @@ std::string converter_error(const std::string& why) {
   return "unrecognized type: " + to;
 }
 
-void drop_type(json::value& object) {
-  for (const char* key : {"kind", "apiVersion"}) {
-    auto* const at = object.get_object().find(key);
-    if (at != object.get_object().end()) object.get_object().stable_erase(at);
-  }
-}
-
 // Where etcd would have it, for messages.
 std::string storage_key(const Resource& resource, const std::string& key) {
   if (resource.custom) return "/registry/" + resource.group + "/" + resource.plural + "/" + key;

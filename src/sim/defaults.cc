@@ -9,10 +9,6 @@ namespace careen::sim {
 
 namespace {
 
-void set_if_missing(json::object& object, std::string_view key, json::value value) {
-  if (!object.contains(key)) object.emplace(key, std::move(value));
-}
-
 // Nobody schedules to a node before its kubelet says that it is ready.
 void fill_node(json::object& node) {
   json::value& taints = object_at(node, "spec")["taints"];

@@ -4,15 +4,14 @@
 #include <charconv>
 
 #include "sim/disruption_status.h"
+#include "sim/places.h"
 
 namespace careen::sim {
 
 namespace {
 
-constexpr std::string_view kPods = "/api/v1/pods";
 constexpr std::string_view kBudgets = "/apis/policy/v1/poddisruptionbudgets";
 constexpr std::string_view kApps = "/apis/apps/v1/";
-constexpr const char* kController = "kube-controller-manager";
 // A pod whose eviction was granted and that is not being deleted after this time counts again.
 constexpr io::Duration kDeletionTimeout = io::minutes{2};
 
@@ -21,10 +20,8 @@ std::string in_namespace(std::string_view group_version, const std::string& ns, 
   return std::string(group_version) + "/namespaces/" + ns + "/" + std::string(plural) + "/" + name;
 }
 
-std::string in_seconds(io::Wall time) { return io::format_rfc3339(std::chrono::floor<std::chrono::seconds>(time)); }
-
 // "30%" of a number, rounded up; a plain number as it is.
-std::optional<int64_t> scaled(const json::value& value, int64_t of) {
+std::optional<int64_t> scaled_up(const json::value& value, int64_t of) {
   if (value.is_int64()) return value.get_int64();
   if (!value.is_string()) return std::nullopt;
   const std::string_view text = value.get_string();
@@ -53,7 +50,7 @@ Disruption::Disruption(io::Loop& loop, ApiServer& api) : loop_(loop), api_(api),
 void Disruption::note(const Change& change) {
   if (change.collection == kBudgets) return note_budget(change);
   if (places_.empty()) return;
-  if (change.collection == kPods) return note_pod(change);
+  if (change.collection == kPodsPath) return note_pod(change);
   if (change.collection.starts_with(kApps)) note_workload(change);
 }
 
@@ -203,7 +200,7 @@ Disruption::PodFacts Disruption::facts_of(const json::value& pod) {
 
 void Disruption::read_pods(const std::string& ns, Place& place) const {
   const std::string prefix = "/api/v1/namespaces/" + ns + "/pods/";
-  api_.for_each(kPods, [&](const std::string& path, const Text& text) {
+  api_.for_each(kPodsPath, [&](const std::string& path, const Text& text) {
     if (path.starts_with(prefix)) place.pods.emplace(path.substr(prefix.size()), facts_of(*parse(*text)));
   });
 }
@@ -270,7 +267,7 @@ Disruption::OrWhy<Disruption::Expected> Disruption::expected(const json::value& 
   if (!most && least->is_int64()) return Expected{static_cast<int64_t>(pods.size()), least->get_int64()};
   const auto scale = scale_of(std::string(text_at(budget, {"metadata", "namespace"})), pods, names);
   if (!scale) return tl::unexpected(scale.error());
-  const auto share = scaled(most ? *most : *least, *scale);
+  const auto share = scaled_up(most ? *most : *least, *scale);
   if (!share) return tl::unexpected(wrong_share(most ? *most : *least));
   return Expected{*scale, most ? std::max<int64_t>(0, *scale - *share) : *share};
 }
@@ -294,18 +291,21 @@ void Disruption::sync(const Key& key) {
   const json::value* known = member(budget, "status");
   json::object status = known && known->is_object() ? known->get_object() : json::object();
   const json::object before = status;
-  const std::string now = in_seconds(loop_.wall_now());
+  // A copy: what is set in the status below moves its members.
+  json::object disrupted;
+  if (const json::value* told = status.if_contains("disruptedPods"); told && told->is_object())
+    disrupted = told->get_object();
+  const std::string now = io::format_whole_seconds(loop_.wall_now());
   Granted granted;
   const auto wanted = expected(budget, pods, names);
   if (!wanted) {
     status["disruptionsAllowed"] = 0;
     set_condition(status, "DisruptionAllowed", false, "SyncFailed", wanted.error(), now);
   } else {
-    const json::value* disrupted = status.if_contains("disruptedPods");
     int64_t healthy = 0;
     for (size_t i = 0; i < pods.size(); ++i) {
       if (pods[i]->deleting) continue;
-      const std::string_view since = disrupted ? text_at(*disrupted, names[i]) : "";
+      const std::string_view since = text_at(disrupted, names[i]);
       const auto at = since.empty() ? std::nullopt : io::parse_rfc3339(since);
       if (at && *at + kDeletionTimeout >= loop_.wall_now()) {
         granted.kept[names[i]] = since;
@@ -321,15 +321,14 @@ void Disruption::sync(const Key& key) {
     status["desiredHealthy"] = wanted->healthy;
     status["expectedPods"] = wanted->pods;
     // A merge leaves what it does not name.
-    json::object map = disrupted && disrupted->is_object() ? disrupted->get_object() : json::object();
-    for (auto& one : map) one.value() = nullptr;
-    for (const auto& one : granted.kept) map[one.key()] = one.value();
-    if (!map.empty()) status["disruptedPods"] = std::move(map);
+    for (auto& one : disrupted) one.value() = nullptr;
+    for (const auto& one : granted.kept) disrupted[one.key()] = one.value();
+    if (!disrupted.empty()) status["disruptedPods"] = std::move(disrupted);
     update_disruption_allowed(status, now);
   }
   if (status != before) {
     const auto patch = kube::Json::parse(json::serialize(json::object{{"status", status}}));
-    api_.merge(path, *patch, kController);
+    api_.merge(path, *patch, kControllerManager);
   }
   if (granted.recheck_at) wake(key, *granted.recheck_at - loop_.wall_now() + delay_);
 }

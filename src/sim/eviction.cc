@@ -32,7 +32,7 @@ bool ignores_budgets(const json::value& pod) {
          find(pod, {"metadata", "deletionTimestamp"}) != nullptr;
 }
 
-bool selects(const json::value& budget, const json::value& pod) {
+bool budget_selects(const json::value& budget, const json::value& pod) {
   const auto selector = kube::LabelSelector::from_json(kube::JsonView(find(budget, {"spec", "selector"})));
   if (!selector) return false;
   const json::value* labels = find(pod, {"metadata", "labels"});
@@ -145,11 +145,6 @@ std::optional<Failure> unequal_dry_run(const Query& query, const json::value* op
                             "] and [" + asked + "]"};
 }
 
-void drop_type(json::value& object) {
-  object.get_object().stable_erase(object.get_object().find("kind"));
-  object.get_object().stable_erase(object.get_object().find("apiVersion"));
-}
-
 // The condition that tells why the pod ends.
 void mark_as_target(json::value& pod, const std::string& now) {
   json::value& list = object_at(pod.get_object(), "status")["conditions"];
@@ -221,7 +216,7 @@ std::optional<Failure> ApiServer::spend_budget(const Ask& ask, const json::value
   for (auto at = objects.lower_bound(prefix); at != objects.end() && at->first.starts_with(prefix); ++at) {
     if (!may_select(*at->second, pod)) continue;
     json::value budget = *parse(*at->second);
-    if (!selects(budget, pod)) continue;
+    if (!budget_selects(budget, pod)) continue;
     if (found) {
       return Failure{.message =
                          "This pod has more than one PodDisruptionBudget, which the eviction subresource does "

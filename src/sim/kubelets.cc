@@ -1,5 +1,6 @@
 #include "sim/kubelets.h"
 
+#include "sim/places.h"
 #include "sim/value.h"
 
 namespace careen::sim {
@@ -13,15 +14,11 @@ constexpr io::Duration kLeaseEvery = io::seconds{10};
 // node-monitor-grace-period
 constexpr io::Duration kGrace = io::seconds{50};
 
-constexpr std::string_view kNodes = "/api/v1/nodes";
 constexpr std::string_view kLeases = "/apis/coordination.k8s.io/v1/leases";
 
-std::string node_path(std::string_view name) { return "/api/v1/nodes/" + std::string(name); }
 std::string lease_path(std::string_view name) {
   return "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/" + std::string(name);
 }
-
-std::string in_seconds(io::Wall time) { return io::format_rfc3339(std::chrono::floor<std::chrono::seconds>(time)); }
 
 struct Condition {
   const char* type;
@@ -73,23 +70,22 @@ Json taints_of(const Json& node, const std::vector<std::pair<const char*, const 
 
 constexpr const char* kReady = "KubeletReady";
 constexpr const char* kReadyMessage = "kubelet is posting ready status";
-constexpr const char* kController = "kube-controller-manager";
 
 }  // namespace
 
 Kubelets::Kubelets(io::Loop& loop, ApiServer& api) : loop_(loop), api_(api) {
-  api_.freshen(kNodes, [this](std::string_view, std::string_view name, const Text& text) {
+  api_.freshen(kNodesPath, [this](std::string_view, std::string_view name, const Text& text) {
     return with_heartbeats(name, text);
   });
   api_.freshen(kLeases, [this](std::string_view ns, std::string_view name, const Text& text) {
     return ns == "kube-node-lease" ? with_renewal(name, text) : text;
   });
   api_.observe([this](const Change& change) {
-    if (change.type == Change::Type::deleted && change.collection == kNodes) forget(change.name);
+    if (change.type == Change::Type::deleted && change.collection == kNodesPath) forget(change.name);
   });
 }
 Kubelets::~Kubelets() {
-  api_.freshen(kNodes, nullptr);
+  api_.freshen(kNodesPath, nullptr);
   api_.freshen(kLeases, nullptr);
 }
 
@@ -115,7 +111,7 @@ io::Wall Kubelets::last_beat(const Kubelet& kubelet, io::Duration every) const {
 
 Json Kubelets::conditions(const char* ready, const char* other, const char* reason, const std::string& message,
                           const std::string& beat) const {
-  const std::string now = in_seconds(loop_.wall_now());
+  const std::string now = io::format_whole_seconds(loop_.wall_now());
   Json out = Json::array();
   const bool own = std::string_view(other) == "False";
   for (const Condition& one : kPressures) {
@@ -123,6 +119,11 @@ Json Kubelets::conditions(const char* ready, const char* other, const char* reas
   }
   out.push_back(condition("Ready", ready, beat, now, reason, message));
   return out;
+}
+
+Kubelets::Labels Kubelets::usual_place(int index) {
+  static constexpr const char* kZones[] = {"zone-a", "zone-b", "zone-c"};
+  return {{"topology.kubernetes.io/region", "region-1"}, {"topology.kubernetes.io/zone", kZones[index % 3]}};
 }
 
 void Kubelets::add(const std::string& name, const Labels& labels, const Labels& annotations, const Machine& machine) {
@@ -156,7 +157,7 @@ void Kubelets::add(const std::string& name, const Labels& labels, const Labels& 
                                                  {"kubeletVersion", "v1.36.3"},
                                                  {"operatingSystem", "linux"},
                                                  {"architecture", "amd64"}}));
-  const std::string beat = in_seconds(loop_.wall_now());
+  const std::string beat = io::format_whole_seconds(loop_.wall_now());
   node.set({"status", "conditions"},
            ready ? conditions("True", "False", kReady, kReadyMessage, beat)
                  : conditions("False", "False", "KubeletNotReady",
@@ -192,13 +193,13 @@ void Kubelets::become_ready(const std::string& name) {
   const auto known = kubelets_.find(name);
   if (node.view().is_null() || known == kubelets_.end() || known->second.stopped != io::kNever) return;
   known->second.lost = false;
-  const std::string now = in_seconds(loop_.wall_now());
+  const std::string now = io::format_whole_seconds(loop_.wall_now());
   Json patch;
   patch.set({"status", "conditions"}, conditions("True", "False", kReady, kReadyMessage, now));
   api_.merge(node_path(name), patch, "kubelet");
   Json taints;
   taints.set({"spec", "taints"}, taints_of(node, {}, now));
-  api_.merge(node_path(name), taints, kController);
+  api_.merge(node_path(name), taints, kControllerManager);
 }
 
 void Kubelets::stop(const std::string& node) {
@@ -231,18 +232,18 @@ void Kubelets::give_up(const std::string& name) {
   const auto known = kubelets_.find(name);
   if (node.view().is_null() || known == kubelets_.end() || known->second.stopped == io::kNever) return;
   known->second.lost = true;
-  const std::string now = in_seconds(loop_.wall_now());
+  const std::string now = io::format_whole_seconds(loop_.wall_now());
   Json patch;
   patch.set({"status", "conditions"},
             conditions("Unknown", "Unknown", "NodeStatusUnknown", "Kubelet stopped posting node status.",
-                       in_seconds(last_beat(known->second, kStatusEvery))));
-  api_.merge(node_path(name), patch, kController);
+                       io::format_whole_seconds(last_beat(known->second, kStatusEvery))));
+  api_.merge(node_path(name), patch, kControllerManager);
   Json taints;
   taints.set({"spec", "taints"}, taints_of(node,
                                            {{"node.kubernetes.io/unreachable", "NoSchedule"},
                                             {"node.kubernetes.io/unreachable", "NoExecute"}},
                                            now));
-  api_.merge(node_path(name), taints, kController);
+  api_.merge(node_path(name), taints, kControllerManager);
 }
 
 Text Kubelets::with_heartbeats(std::string_view name, const Text& text) const {
@@ -250,7 +251,7 @@ Text Kubelets::with_heartbeats(std::string_view name, const Text& text) const {
   if (known == kubelets_.end() || known->second.lost) return text;
   const io::Wall beat = last_beat(known->second, kStatusEvery);
   auto fresh = std::make_shared<std::string>(*text);
-  replace_all(*fresh, "lastHeartbeatTime", in_seconds(beat));
+  replace_all(*fresh, "lastHeartbeatTime", io::format_whole_seconds(beat));
   return fresh;
 }
 

@@ -27,6 +27,8 @@ class Kubelets {
     std::string cpu, memory, pods;
     io::Duration ready_after{};  // 0: ready as it registers
   };
+  // The region and the zone of the node with that number: zones come in turn.
+  static Labels usual_place(int index);
   static Machine usual_machine() { return {"32", "128Gi", "110", io::seconds{2}}; }
   // A node that registers now and is ready a little later. Labels come beside those every kubelet sets.
   void add(const std::string& name, const Labels& labels = {}, const Labels& annotations = {},

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "io/metrics.h"
 #include "io/virtual_time.h"
 #include "kube/client.h"
 #include "sim/test_api.h"
@@ -99,7 +100,9 @@ TEST_F(NetworkTest, StaleAnswersAreForThoseWhoAllowThem) {
   api.put("/api/v1/nodes/b", Json::object());
   api.treat = [](const Request&) { return Treatment{.stale = seconds{5}}; };
   const auto listed = [&](std::string query) {
-    return (*Json::parse(*run(client.list(resources::nodes, "", {.query = std::move(query)}))))["items"].size();
+    kube::CallOptions options;
+    options.query = std::move(query);
+    return (*Json::parse(*run(client.list(resources::nodes, "", options))))["items"].size();
   };
   EXPECT_EQ(listed("resourceVersion=0"), 1u);
   EXPECT_EQ(listed(""), 2u);

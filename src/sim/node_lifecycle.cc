@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "sim/places.h"
 #include "sim/value.h"
 
 namespace careen::sim {
@@ -11,13 +12,9 @@ using kube::JsonView;
 
 namespace {
 
-constexpr std::string_view kNodes = "/api/v1/nodes";
 constexpr std::string_view kTaint = "node.kubernetes.io/unschedulable";
-constexpr const char* kController = "kube-controller-manager";
 // A node that is gone may come back this soon, with its pods.
 constexpr io::Duration kQuarantine = io::seconds{40};
-
-std::string node_path(const std::string& name) { return "/api/v1/nodes/" + name; }
 
 bool is_cordoned(const std::string& text) { return find_text(text, "\"unschedulable\":true") != std::string::npos; }
 // The taint as the server writes it. Text in an annotation has other quotes.
@@ -37,7 +34,7 @@ NodeLifecycle::NodeLifecycle(io::Loop& loop, ApiServer& api)
 }
 
 void NodeLifecycle::note(const Change& change) {
-  if (change.collection != kNodes) return;
+  if (change.collection != kNodesPath) return;
   if (change.type == Change::Type::deleted) {
     gone_[change.name] = loop_.now() + kQuarantine;
     if (!collect_.pending()) collect_.set(gone_[change.name]);
@@ -66,12 +63,12 @@ void NodeLifecycle::settle_taint(const std::string& node) {
   });
   if (cordoned == tainted) return;
   if (cordoned) {
-    const std::string now = io::format_rfc3339(std::chrono::floor<std::chrono::seconds>(loop_.wall_now()));
+    const std::string now = io::format_whole_seconds(loop_.wall_now());
     taints.push_back(Json::object({{"key", kTaint}, {"effect", "NoSchedule"}, {"timeAdded", now}}));
   }
   Json patch;
   patch.set({"spec", "taints"}, taints.view().size() > 0 ? std::move(taints) : Json());
-  api_.merge(node_path(node), patch, kController);
+  api_.merge(node_path(node), patch, kControllerManager);
 }
 
 void NodeLifecycle::collect_orphans() {
@@ -81,14 +78,14 @@ void NodeLifecycle::collect_orphans() {
   }
   for (const std::string& node : due) gone_.erase(node);
   if (!due.empty()) {
-    api_.for_each("/api/v1/pods", [&](const std::string& path, const Text& text) {
+    api_.for_each(kPodsPath, [&](const std::string& path, const Text& text) {
       const auto pod = parse(*text);
       if (!due.contains(text_at(*pod, {"spec", "nodeName"}))) return;
       kube::Request request;
       request.method = "DELETE";
       request.path = path;
       request.body = R"({"gracePeriodSeconds":0})";
-      api_.handle(request, {kController});
+      api_.handle(request, {kControllerManager});
     });
   }
   if (gone_.empty()) return;

@@ -55,18 +55,18 @@ class Outside::Post final : public io::MailClient {
  public:
   Post(Outside& outside, io::Loop& loop) : outside_(outside), loop_(loop) {}
 
-  Task<io::Result<void>> send(io::Mail mail) override {
+  Task<io::Result<void>> send(io::Mail letter) override {
     co_await io::sleep_for(loop_, outside_.latency);
     const Mood mood = outside_.mail;
     if (mood == Mood::refuses) {
-      co_return io::fail(io::ErrorKind::protocol, fmt::format("{} refuses the mail: 451 try later", mail.server));
+      co_return io::fail(io::ErrorKind::protocol, fmt::format("{} refuses the mail: 451 try later", letter.server));
     }
     if (mood != Mood::hangs) {
-      outside_.arrived({{}, "mail", fmt::format("{}", fmt::join(mail.to, ",")), mail.text, {}, {}});
+      outside_.arrived({{}, "mail", fmt::format("{}", fmt::join(letter.to, ",")), letter.text, {}, {}});
     }
     if (mood != Mood::fine) {
-      co_await no_answer(loop_, mail.timeout);
-      co_return io::fail(io::ErrorKind::timeout, mail.server + " does not answer");
+      co_await no_answer(loop_, letter.timeout);
+      co_return io::fail(io::ErrorKind::timeout, letter.server + " does not answer");
     }
     co_await io::sleep_for(loop_, outside_.latency);
     co_return io::Result<void>{};

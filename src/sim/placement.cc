@@ -16,7 +16,7 @@ const json::array* list_at(const json::value& value, std::initializer_list<std::
 constexpr std::string_view kUnschedulable = "node.kubernetes.io/unschedulable";
 constexpr std::string_view kNotReady = "node.kubernetes.io/not-ready";
 
-bool is_ready(const json::value& node) {
+bool node_is_ready(const json::value& node) {
   const json::array* conditions = list_at(node, {"status", "conditions"});
   return conditions && std::any_of(conditions->begin(), conditions->end(), [](const json::value& one) {
            return text_at(one, "type") == "Ready" && text_at(one, "status") == "True";
@@ -151,7 +151,7 @@ NodeFacts::NodeFacts(const json::value& node) : name(text_at(node, {"metadata", 
   if (spec && is_true(*spec, "unschedulable") && !tainted(kUnschedulable)) {
     taints.push_back({std::string(kUnschedulable), "", "NoSchedule"});
   }
-  if (!is_ready(node) && !tainted(kNotReady) && !tainted("node.kubernetes.io/unreachable")) {
+  if (!node_is_ready(node) && !tainted(kNotReady) && !tainted("node.kubernetes.io/unreachable")) {
     taints.push_back({std::string(kNotReady), "", "NoSchedule"});
   }
   if (const json::value* list = find(node, {"status", "allocatable"})) allocatable = room_of(*list);

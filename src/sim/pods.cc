@@ -4,6 +4,8 @@
 #include <charconv>
 
 #include "sim/disruption_status.h"
+#include "sim/places.h"
+#include "sim/pod_phase.h"
 
 namespace careen::sim {
 
@@ -11,15 +13,7 @@ using kube::Json;
 
 namespace {
 
-constexpr std::string_view kPods = "/api/v1/pods";
 constexpr const char* kKubelet = "kubelet";
-
-std::string path_of(const std::string& key) {
-  const size_t slash = key.find('/');
-  return "/api/v1/namespaces/" + key.substr(0, slash) + "/pods/" + key.substr(slash + 1);
-}
-
-std::string in_seconds(io::Wall time) { return io::format_rfc3339(std::chrono::floor<std::chrono::seconds>(time)); }
 
 std::string_view annotation(const json::value& pod, std::string_view name) {
   const json::value* all = find(pod, {"metadata", "annotations"});
@@ -86,8 +80,6 @@ Json container_statuses(const json::value& pod, const std::string& now, bool rea
   return out;
 }
 
-bool is_finished(std::string_view phase) { return phase == "Succeeded" || phase == "Failed"; }
-
 }  // namespace
 
 Pods::Pods(io::Loop& loop, ApiServer& api, Kubelets& kubelets)
@@ -97,7 +89,7 @@ Pods::Pods(io::Loop& loop, ApiServer& api, Kubelets& kubelets)
 }
 
 void Pods::note(const Change& change) {
-  if (change.collection != kPods) return;
+  if (change.collection != kPodsPath) return;
   changed_.insert(change.ns + "/" + change.name);
   next_.set(loop_.now());
 }
@@ -136,7 +128,7 @@ void Pods::wake(const std::string& key, Pod& pod, io::Steady at) {
 }
 
 void Pods::plan(const std::string& key) {
-  const Text text = api_.text(path_of(key));
+  const Text text = api_.text(pod_path_of_key(key));
   if (!text) return forget(key);
   const json::value object = *parse(*text);
   const std::string node(text_at(object, {"spec", "nodeName"}));
@@ -168,7 +160,7 @@ Pods::Next Pods::next_step(Pod& pod, const json::value& object) const {
     const io::Duration takes = duration_in(wanted).value_or(times_.to_end);
     return {Step::end, *pod.ends_since + std::min<io::Duration>(takes, io::seconds{grace})};
   }
-  if (is_finished(phase)) return {};
+  if (is_last_phase(phase)) return {};
   if (phase != "Running") {
     return {Step::start, pod.bound + duration_in(annotation(object, "start-time")).value_or(times_.to_start)};
   }
@@ -185,7 +177,7 @@ void Pods::act(const std::string& due) {
   const std::string key = due;
   const auto known = pods_.find(key);
   wake(key, known->second, io::kNever);
-  const std::string path = path_of(key);
+  const std::string path = pod_path_of_key(key);
   const Text text = api_.text(path);
   if (!text || !kubelets_.running(known->second.node)) return;
   const json::value object = *parse(*text);
@@ -209,8 +201,8 @@ void Pods::act(const std::string& due) {
 
 void Pods::write_status(const std::string& path, const json::value& object, std::string_view phase, bool ready,
                         bool started) {
-  const std::string now = in_seconds(loop_.wall_now());
-  const bool done = is_finished(phase);
+  const std::string now = io::format_whole_seconds(loop_.wall_now());
+  const bool done = is_last_phase(phase);
   Json patch;
   patch.set({"status", "phase"}, phase);
   patch.set({"status", "conditions"}, conditions_of(object, now, ready, done));
@@ -222,7 +214,7 @@ void Pods::write_status(const std::string& path, const json::value& object, std:
     patch.set({"status", "startTime"}, now);
     patch.set({"status", "podIP"}, ip);
     patch.set({"status", "podIPs"}, Json::array({Json::object({{"ip", ip}})}));
-    const Json node = api_.object("/api/v1/nodes/" + std::string(text_at(object, {"spec", "nodeName"})));
+    const Json node = api_.object(node_path(text_at(object, {"spec", "nodeName"})));
     const std::string host(node.at("/status/addresses/0/address").text().value_or(""));
     if (!host.empty()) {
       patch.set({"status", "hostIP"}, host);
@@ -236,7 +228,7 @@ void Pods::write_status(const std::string& path, const json::value& object, std:
 void Pods::end(const std::string& path, const json::value& object) {
   const json::value* finalizers = find(object, {"metadata", "finalizers"});
   if (finalizers && finalizers->is_array() && !finalizers->get_array().empty() &&
-      !is_finished(text_at(object, {"status", "phase"}))) {
+      !is_last_phase(text_at(object, {"status", "phase"}))) {
     write_status(path, object, "Succeeded", false, false);
   }
   kube::Request request;

@@ -4,27 +4,15 @@
 #include <tuple>
 
 #include "kube/label_selector.h"
+#include "sim/places.h"
+#include "sim/pod_phase.h"
 
 namespace careen::sim {
 
 namespace {
 
-constexpr io::Duration kReaction = io::milliseconds{3};
-constexpr std::string_view kNodes = "/api/v1/nodes";
-constexpr std::string_view kPods = "/api/v1/pods";
-constexpr const char* kName = "kube-scheduler";
-
-std::string pod_path(std::string_view ns, std::string_view name) {
-  return "/api/v1/namespaces/" + std::string(ns) + "/pods/" + std::string(name);
-}
-std::string path_of_key(std::string_view key) {
-  return pod_path(key.substr(0, key.find('/')), key.substr(key.find('/') + 1));
-}
-
-bool has_ended(const json::value& pod) {
-  const std::string_view phase = text_at(pod, {"status", "phase"});
-  return phase == "Succeeded" || phase == "Failed";
-}
+constexpr io::Duration kSchedulingDelay = io::milliseconds{3};
+constexpr const char* kScheduler = "kube-scheduler";
 
 bool wants_a_node(const json::value& pod) {
   const json::value* gates = find(pod, {"spec", "schedulingGates"});
@@ -62,7 +50,7 @@ std::string label_of(const NodeFacts& node, std::string_view key) {
   return found == node.labels.end() ? std::string() : found->second;
 }
 
-double share(int64_t used, int64_t whole) {
+double free_share(int64_t used, int64_t whole) {
   return whole <= 0 ? 0 : std::max(0.0, 1 - static_cast<double>(used) / static_cast<double>(whole));
 }
 
@@ -74,14 +62,14 @@ Scheduler::Scheduler(io::Loop& loop, ApiServer& api) : loop_(loop), api_(api), n
 
 // Only remembers what to look at: the change is still being made.
 void Scheduler::note(const Change& change) {
-  if (change.collection == kNodes) {
+  if (change.collection == kNodesPath) {
     if (!following_) return;
     changed_nodes_.insert(change.name);
     if (!refused_.empty()) wake();
     return;
   }
   // It keeps account of its own writes itself.
-  if (change.collection != kPods || change.by == kName) return;
+  if (change.collection != kPodsPath || change.by == kScheduler) return;
   const std::string key = change.ns + "/" + change.name;
   const bool gone = change.type == Change::Type::deleted;
   const bool bound = find_text(*change.object, "\"nodeName\":\"") != std::string::npos;
@@ -101,14 +89,14 @@ void Scheduler::note(const Change& change) {
 }
 
 void Scheduler::wake() {
-  if (!next_.pending()) next_.set(loop_.now() + kReaction);
+  if (!next_.pending()) next_.set(loop_.now() + kSchedulingDelay);
 }
 
 void Scheduler::run() {
   catch_up();
   std::vector<std::tuple<int64_t, uint64_t, std::string>> order;
   for (const auto& [key, arrival] : waiting_) {
-    const Text text = api_.text(path_of_key(key));
+    const Text text = api_.text(pod_path_of_key(key));
     const auto pod = text ? parse(*text) : std::nullopt;
     const int64_t priority = pod ? integer_at(*pod, {"spec", "priority"}).value_or(0) : 0;
     order.emplace_back(-priority, arrival, key);
@@ -120,9 +108,10 @@ void Scheduler::run() {
 void Scheduler::catch_up() {
   if (!following_) {
     following_ = true;
-    api_.for_each(
-        kNodes, [&](const std::string& path, const Text&) { changed_nodes_.insert(path.substr(path.rfind('/') + 1)); });
-    api_.for_each(kPods, [&](const std::string&, const Text& text) {
+    api_.for_each(kNodesPath, [&](const std::string& path, const Text&) {
+      changed_nodes_.insert(path.substr(path.rfind('/') + 1));
+    });
+    api_.for_each(kPodsPath, [&](const std::string&, const Text& text) {
       const auto pod = parse(*text);
       changed_pods_.insert(std::string(text_at(*pod, {"metadata", "namespace"})) + "/" +
                            std::string(text_at(*pod, {"metadata", "name"})));
@@ -140,7 +129,7 @@ void Scheduler::read_node(const std::string& name) {
     by_room_.erase({-known->second.free, name});
     machines_.erase(known);
   }
-  const Text text = api_.text(std::string(kNodes) + "/" + name);
+  const Text text = api_.text(node_path(name));
   if (!text) return;
   Machine& machine = machines_.emplace(name, Machine{NodeFacts(*parse(*text))}).first->second;
   Room used;
@@ -153,15 +142,15 @@ void Scheduler::rank(Machine& machine, const Room& change) {
   by_room_.erase({-machine.free, machine.facts.name});
   machine.used += change;
   const Room& whole = machine.facts.allocatable;
-  machine.free = (share(machine.used.milli_cpu, whole.milli_cpu) + share(machine.used.memory, whole.memory) +
-                  share(machine.used.pods, whole.pods)) /
+  machine.free = (free_share(machine.used.milli_cpu, whole.milli_cpu) + free_share(machine.used.memory, whole.memory) +
+                  free_share(machine.used.pods, whole.pods)) /
                  3;
   by_room_.emplace(-machine.free, machine.facts.name);
 }
 
 void Scheduler::read_pod(const std::string& key) {
   unplace(key);
-  const Text text = api_.text(path_of_key(key));
+  const Text text = api_.text(pod_path_of_key(key));
   const auto pod = text ? parse(*text) : std::nullopt;
   if (!pod || has_ended(*pod) || text_at(*pod, {"spec", "nodeName"}).empty()) return;
   place(key, text, *pod);
@@ -192,7 +181,7 @@ void Scheduler::unplace(const std::string& key) {
 
 void Scheduler::try_pod(const std::string& key) {
   const auto arrival = waiting_.extract(key);
-  const Text text = api_.text(path_of_key(key));
+  const Text text = api_.text(pod_path_of_key(key));
   if (!text) return;
   const json::value pod = *parse(*text);
   if (!member(pod, "spec") || !wants_a_node(pod)) return;
@@ -308,7 +297,7 @@ bool Scheduler::bind(const std::string& ns, const std::string& name, const std::
                               .path = pod_path(ns, name) + "/binding",
                               .content_type = "application/json",
                               .body = json::serialize(binding)};
-  return api_.handle(request, {kName}).status == 201;
+  return api_.handle(request, {kScheduler}).status == 201;
 }
 
 // The pod's own condition says why it waits. It is written when that changes.
@@ -320,7 +309,7 @@ void Scheduler::say_refused(const std::string& ns, const json::value& pod, const
   for (size_t i = 0; i < reasons.size(); ++i) message += (i == 0 ? ": " : ", ") + reasons[i];
   message += ".";
   if (machines_.empty()) message = "no nodes available to schedule pods";
-  std::string since = io::format_rfc3339(std::chrono::floor<std::chrono::seconds>(loop_.wall_now()));
+  std::string since = io::format_whole_seconds(loop_.wall_now());
   if (const json::value* conditions = find(pod, {"status", "conditions"}); conditions && conditions->is_array()) {
     for (const json::value& one : conditions->get_array()) {
       if (text_at(one, "type") != "PodScheduled") continue;
@@ -341,7 +330,7 @@ void Scheduler::say_refused(const std::string& ns, const json::value& pod, const
                               .path = pod_path(ns, text_at(pod, {"metadata", "name"})) + "/status",
                               .content_type = "application/strategic-merge-patch+json",
                               .body = json::serialize(patch)};
-  api_.handle(request, {kName});
+  api_.handle(request, {kScheduler});
 }
 
 }  // namespace careen::sim

@@ -132,8 +132,8 @@ json::value zero_of(const Field& field) {
 }
 
 // Where in the object; put into words only for an error.
-struct Path {
-  const Path* up = nullptr;
+struct FieldPath {
+  const FieldPath* up = nullptr;
   std::string_view name;
   std::string text() const {
     const std::string before = up ? up->text() : std::string();
@@ -143,14 +143,14 @@ struct Path {
 
 struct Reader {
   // "json: cannot unmarshal number into Go struct field ObjectMeta.metadata.labels of type string"
-  std::string wrong(const json::value& value, const Type& owner, const Path& path, std::string_view go_type,
+  std::string wrong(const json::value& value, const Type& owner, const FieldPath& path, std::string_view go_type,
                     std::string_view detail = {}) const {
     return "json: cannot unmarshal " + std::string(go_kind(value)) + std::string(detail) + " into Go struct field " +
            owner.name + "." + path.text() + " of type " + std::string(go_type);
   }
 
   std::optional<std::string> element(json::value& value, const Field& field, const Type& owner,
-                                     const Path& path) const {
+                                     const FieldPath& path) const {
     const auto bad = [&] { return wrong(value, owner, path, element_go_type(field)); };
     switch (field.shape) {
       case Shape::text:
@@ -186,7 +186,8 @@ struct Reader {
     return std::nullopt;
   }
 
-  std::optional<std::string> whole(json::value& value, const Field& field, const Type& owner, const Path& path) const {
+  std::optional<std::string> whole(json::value& value, const Field& field, const Type& owner,
+                                   const FieldPath& path) const {
     if (!value.is_number()) return wrong(value, owner, path, element_go_type(field));
     json::error_code failed;
     const auto number = value.to_number<int64_t>(failed);
@@ -198,7 +199,7 @@ struct Reader {
   }
 
   std::optional<std::string> content(json::value& value, const Field& field, const Type& owner,
-                                     const Path& path) const {
+                                     const FieldPath& path) const {
     if (field.container == Container::none) return element(value, field, owner, path);
     if (field.container == Container::list) {
       if (!value.is_array()) return wrong(value, owner, path, field.go_type());
@@ -220,7 +221,7 @@ struct Reader {
     return std::nullopt;
   }
 
-  std::optional<std::string> structure(json::value& value, const Type& type, const Path& path) const {
+  std::optional<std::string> structure(json::value& value, const Type& type, const FieldPath& path) const {
     json::object& object = value.get_object();
     for (size_t i = 0; i < object.size();) {
       auto* const at = object.begin() + static_cast<ptrdiff_t>(i);
@@ -243,7 +244,7 @@ struct Reader {
         object.stable_erase(at);
         continue;
       }
-      const Path inner{&path, field->name};
+      const FieldPath inner{&path, field->name};
       if (auto error = content(content_value, *field, type, inner)) return error;
       if (field->presence == Presence::omit_empty && is_empty(content_value, *field)) {
         object.stable_erase(at);
@@ -255,7 +256,7 @@ struct Reader {
   }
 
   // Adds the fields that are always there.
-  std::optional<std::string> complete(json::object& object, const Type& type, const Path& path) const {
+  std::optional<std::string> complete(json::object& object, const Type& type, const FieldPath& path) const {
     for (const Field& field : type.fields) {
       if (field.presence != Presence::always || object.contains(field.name)) continue;
       json::value zero = zero_of(field);
@@ -281,12 +282,12 @@ std::optional<std::string> conform_time(json::value& value, bool micro) {
   const std::string text(std::string_view(value.get_string()));
   const auto when = io::parse_rfc3339(text);
   if (!when || (micro && !is_micro(text))) return time_error(text, micro);
-  value = micro ? io::format_micro_time(*when) : io::format_rfc3339(std::chrono::floor<std::chrono::seconds>(*when));
+  value = micro ? io::format_micro_time(*when) : io::format_whole_seconds(*when);
   return std::nullopt;
 }
 
 std::optional<std::string> conform(json::value& object, const Type& type, std::string_view path) {
-  return Reader{}.structure(object, type, Path{nullptr, path});
+  return Reader{}.structure(object, type, FieldPath{nullptr, path});
 }
 
 }  // namespace careen::sim

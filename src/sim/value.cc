@@ -65,6 +65,17 @@ json::object& object_at(json::object& parent, std::string_view key) {
   return slot.get_object();
 }
 
+void set_if_missing(json::object& object, std::string_view key, json::value value) {
+  if (!object.contains(key)) object.emplace(key, std::move(value));
+}
+
+void drop_type(json::value& object) {
+  for (const char* key : {"kind", "apiVersion"}) {
+    auto* const at = object.get_object().find(key);
+    if (at != object.get_object().end()) object.get_object().stable_erase(at);
+  }
+}
+
 size_t find_text(std::string_view in, std::string_view text, size_t from) {
   const void* found = ::memmem(in.data() + from, in.size() - from, text.data(), text.size());
   return found ? static_cast<size_t>(static_cast<const char*>(found) - in.data()) : std::string_view::npos;

@@ -28,6 +28,9 @@ std::optional<int64_t> integer_at(const json::value& value, std::initializer_lis
 
 // The member as an object, made if it is none.
 json::object& object_at(json::object& parent, std::string_view key);
+void set_if_missing(json::object& object, std::string_view key, json::value value);
+// Without kind and apiVersion: the server keeps objects so.
+void drop_type(json::value& object);
 
 // Takes out the elements for which that holds.
 template <class Predicate>

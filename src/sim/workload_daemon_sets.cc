@@ -10,8 +10,6 @@ namespace careen::sim {
 namespace {
 
 constexpr std::string_view kDaemonSets = "/apis/apps/v1/daemonsets";
-constexpr std::string_view kHashLabel = "controller-revision-hash";
-constexpr io::Duration kRetry = io::seconds{5};
 
 // What a node may suffer from without its daemons leaving.
 void tolerate_trouble(json::object& spec) {
@@ -75,7 +73,7 @@ class Daemons {
   bool may_stay(const NodeFacts& node) const {
     return selects(spec_, node) && !untolerated(spec_, node, {"NoExecute"});
   }
-  bool is_current(const json::value& pod) const { return text_at(labels_of(pod), kHashLabel) == hash_; }
+  bool is_current(const json::value& pod) const { return text_at(labels_of(pod), kRevisionHashLabel) == hash_; }
   bool available(const json::value& pod, Again& again) const {
     return is_active(pod) && is_available(pod, spec_number(set_, "minReadySeconds", 0), world_.now(), again);
   }
@@ -113,11 +111,11 @@ void Daemons::make(const std::string& node, Again& again) {
   pod.at("spec") = spec_;
   aim_at(pod.at("spec").get_object(), node);
   json::object& labels = object_at(pod.at("metadata").get_object(), "labels");
-  labels[kHashLabel] = hash_;
+  labels[kRevisionHashLabel] = hash_;
   const std::string_view generation =
       text_at(set_, {"metadata", "annotations", "deprecated.daemonset.template.generation"});
   if (!generation.empty()) labels["pod-template-generation"] = generation;
-  if (!world_.create(collection_in(kPodsPath, namespace_of(set_)), pod)) sooner(again, kRetry);
+  if (!world_.create(collection_in(kPodsPath, namespace_of(set_)), pod)) sooner(again, kRetryCreation);
   outdated_ = true;
 }
 

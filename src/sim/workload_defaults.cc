@@ -6,10 +6,6 @@ namespace careen::sim {
 
 namespace {
 
-void set_if_missing(json::object& object, std::string_view key, json::value value) {
-  if (!object.contains(key)) object.emplace(key, std::move(value));
-}
-
 // "RollingUpdate" unless said otherwise; only that one has numbers.
 json::object* rolling(json::object& spec, std::string_view strategy) {
   json::object& how = object_at(spec, strategy);

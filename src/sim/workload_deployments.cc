@@ -8,7 +8,7 @@ namespace careen::sim {
 namespace {
 
 constexpr std::string_view kDeployments = "/apis/apps/v1/deployments";
-constexpr std::string_view kHashLabel = "pod-template-hash";
+constexpr std::string_view kTemplateHashLabel = "pod-template-hash";
 constexpr std::string_view kRevision = "deployment.kubernetes.io/revision";
 
 struct Limits {
@@ -35,7 +35,7 @@ Limits limits_of(const json::value& deployment) {
 
 json::value without_hash(json::value pod_template) {
   json::value* labels = find(pod_template, {"metadata", "labels"});
-  if (labels && labels->is_object()) labels->get_object().erase(kHashLabel);
+  if (labels && labels->is_object()) labels->get_object().erase(kTemplateHashLabel);
   return pod_template;
 }
 
@@ -142,10 +142,10 @@ void Rollout::make_newest() {
   }
   json::value made_template = pod_template;
   json::object labels = object_at(object_at(made_template.get_object(), "metadata"), "labels");
-  labels[kHashLabel] = hash;
+  labels[kTemplateHashLabel] = hash;
   made_template.at("metadata").get_object()["labels"] = labels;
   json::value selector = deployment_.at("spec").at("selector");
-  object_at(selector.get_object(), "matchLabels")[kHashLabel] = hash;
+  object_at(selector.get_object(), "matchLabels")[kTemplateHashLabel] = hash;
   json::object annotations;
   if (const json::value* own = find(deployment_, {"metadata", "annotations"}); own && own->is_object()) {
     annotations = own->get_object();

@@ -10,9 +10,6 @@ namespace {
 constexpr std::string_view kJobs = "/apis/batch/v1/jobs";
 // Holds a pod until it is counted.
 constexpr std::string_view kTracking = "batch.kubernetes.io/job-tracking";
-constexpr io::Duration kRetry = io::seconds{5};
-// So many pods are made at one look.
-constexpr int64_t kBurst = 500;
 // After a failure the next pod waits: 10 s, and twice as long with each failure, up to 10 min.
 constexpr io::Duration kFirstDelay = io::seconds{10};
 constexpr io::Duration kLongestDelay = io::minutes{10};
@@ -160,14 +157,14 @@ void Run::fill(Again& again) {
   }
   if (missing <= 0) return;
   if (const io::Duration wait = delay(); wait > io::Duration{0}) return sooner(again, wait);
-  if (missing > kBurst) sooner(again, io::Duration{0});
-  for (int64_t i = 0; i < std::min(missing, kBurst); ++i) {
+  if (missing > kMostPodsAtOnce) sooner(again, io::Duration{0});
+  for (int64_t i = 0; i < std::min(missing, kMostPodsAtOnce); ++i) {
     json::value pod = pod_from_template(job_, "batch/v1", "Job");
     json::value& finalizers = pod.at("metadata").get_object()["finalizers"];
     if (!finalizers.is_array()) finalizers.emplace_array();
     finalizers.get_array().push_back(json::value(kTracking));
     if (world_.create(collection_in(kPodsPath, namespace_of(job_)), pod)) continue;
-    return sooner(again, kRetry);
+    return sooner(again, kRetryCreation);
   }
 }
 

@@ -9,11 +9,6 @@ namespace careen::sim {
 
 namespace {
 
-// As long as the real one waits at first before it tries again to make what was refused.
-constexpr io::Duration kRetry = io::seconds{5};
-// So many pods are made at one look.
-constexpr int64_t kBurst = 500;
-
 // Those that are missed least come first: not placed, not started, not ready, crowded, young.
 std::vector<const PodFacts*> by_cost(const std::vector<const PodFacts*>& pods) {
   std::map<std::string_view, int> crowd;
@@ -74,11 +69,11 @@ Again tend_replica_set(WorkloadWorld& world, const json::value& set) {
     const std::vector<const PodFacts*> pods = world.pods_of(uid_of(set));
     const int64_t active = std::count_if(pods.begin(), pods.end(), [](const PodFacts* pod) { return pod->active(); });
     const int64_t missing = spec_number(set, "replicas", 1) - active;
-    if (missing > kBurst) sooner(again, io::Duration{0});
-    for (int64_t i = 0; i < std::min(missing, kBurst); ++i) {
+    if (missing > kMostPodsAtOnce) sooner(again, io::Duration{0});
+    for (int64_t i = 0; i < std::min(missing, kMostPodsAtOnce); ++i) {
       const json::value pod = pod_from_template(set, "apps/v1", "ReplicaSet");
       if (world.create(collection_in(kPodsPath, namespace_of(set)), pod)) continue;
-      sooner(again, kRetry);
+      sooner(again, kRetryCreation);
       break;
     }
     if (missing < 0) {

@@ -10,9 +10,6 @@ namespace careen::sim {
 namespace {
 
 constexpr std::string_view kStatefulSets = "/apis/apps/v1/statefulsets";
-constexpr std::string_view kRevisionLabel = "controller-revision-hash";
-// So many pods are made at one look; the pods themselves lead to the next.
-constexpr int64_t kBurst = 500;
 
 // name-3 of the set name: 3. Nothing for names that are none of its pods.
 std::optional<int64_t> ordinal_of(const json::value& pod, const json::value& set) {
@@ -50,7 +47,7 @@ class Series {
   bool fill();
   bool shrink();
   void renew();
-  bool is_current(const json::value& pod) const { return text_at(labels_of(pod), kRevisionLabel) == revision_; }
+  bool is_current(const json::value& pod) const { return text_at(labels_of(pod), kRevisionHashLabel) == revision_; }
   void remove(const json::value& pod) { world_.remove(path_of(kPodsPath, pod), uid_of(pod)); }
 
   WorkloadWorld& world_;
@@ -68,7 +65,7 @@ void Series::make(int64_t ordinal) {
   meta["name"] = name;
   json::object& labels = object_at(meta, "labels");
   labels["apps.kubernetes.io/pod-index"] = std::to_string(ordinal);
-  labels[kRevisionLabel] = revision_;
+  labels[kRevisionHashLabel] = revision_;
   labels["statefulset.kubernetes.io/pod-name"] = name;
   json::object& spec = pod.at("spec").get_object();
   spec["hostname"] = name;
@@ -82,7 +79,8 @@ void Series::make(int64_t ordinal) {
 bool Series::fill() {
   bool whole = true;
   int64_t made = 0;
-  for (int64_t ordinal = first_; ordinal < end_ && made < kBurst; ++ordinal) {
+  // The pods that are made lead to the next look.
+  for (int64_t ordinal = first_; ordinal < end_ && made < kMostPodsAtOnce; ++ordinal) {
     const auto known = pods_.find(ordinal);
     const bool there = known != pods_.end();
     if (there && is_ready(known->second) && is_active(known->second)) continue;

@@ -7,8 +7,6 @@ namespace careen::sim {
 
 namespace {
 
-constexpr const char* kName = "kube-controller-manager";
-
 // The same text for equal values, whatever the order of members.
 void canonical(const json::value& value, std::string& into) {
   if (value.is_array()) {
@@ -73,27 +71,25 @@ std::optional<json::value> WorkloadWorld::read(const std::string& path) const {
   return text ? parse(*text) : std::nullopt;
 }
 
-std::string WorkloadWorld::now_text() const {
-  return io::format_rfc3339(std::chrono::floor<std::chrono::seconds>(loop_.wall_now()));
-}
+std::string WorkloadWorld::now_text() const { return io::format_whole_seconds(loop_.wall_now()); }
 
 std::optional<json::value> WorkloadWorld::create(const std::string& collection_path, const json::value& object) {
   const kube::Response response = api_.handle(
       {.method = "POST", .path = collection_path, .content_type = "application/json", .body = json::serialize(object)},
-      {kName});
+      {kControllerManager});
   return response.status == 201 ? parse(response.body) : std::nullopt;
 }
 
 void WorkloadWorld::remove(const std::string& path, std::string_view uid) {
   const json::value options = {{"kind", "DeleteOptions"}, {"apiVersion", "v1"}, {"preconditions", {{"uid", uid}}}};
   api_.handle({.method = "DELETE", .path = path, .content_type = "application/json", .body = json::serialize(options)},
-              {kName});
+              {kControllerManager});
 }
 
 void WorkloadWorld::merge(const std::string& path, const json::value& patch) {
   api_.handle(
       {.method = "PATCH", .path = path, .content_type = "application/merge-patch+json", .body = json::serialize(patch)},
-      {kName});
+      {kControllerManager});
 }
 
 void WorkloadWorld::write_status(const std::string& path, const json::value& owner, const json::value& status) {
@@ -116,7 +112,7 @@ void WorkloadWorld::unfollow(const std::string& owner_uid, const std::string& pa
 }
 
 bool WorkloadWorld::read_node(const std::string& name) {
-  const auto node = read("/api/v1/nodes/" + name);
+  const auto node = read(node_path(name));
   const auto known = nodes_.find(name);
   if (!node) return nodes_.erase(name) > 0;
   NodeFacts facts(*node);
@@ -140,11 +136,6 @@ std::string path_of(std::string_view collection, const json::value& object) {
 }
 
 bool is_terminating(const json::value& object) { return find(object, {"metadata", "deletionTimestamp"}) != nullptr; }
-
-bool has_ended(const json::value& pod) {
-  const std::string_view phase = text_at(pod, {"status", "phase"});
-  return phase == "Succeeded" || phase == "Failed";
-}
 
 namespace {
 

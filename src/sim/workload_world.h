@@ -14,6 +14,8 @@
 #include "sim/api_server.h"
 #include "sim/disruption_status.h"
 #include "sim/placement.h"
+#include "sim/places.h"
+#include "sim/pod_phase.h"
 
 namespace careen::sim {
 
@@ -89,13 +91,14 @@ std::string collection_in(std::string_view collection, std::string_view ns);
 std::string object_in(std::string_view collection, std::string_view ns, std::string_view name);
 std::string path_of(std::string_view collection, const json::value& object);
 
-inline constexpr std::string_view kPodsPath = "/api/v1/pods";
 inline constexpr std::string_view kReplicaSetsPath = "/apis/apps/v1/replicasets";
+
+// On the pods of a DaemonSet or StatefulSet: which of its templates they were made from.
+inline constexpr std::string_view kRevisionHashLabel = "controller-revision-hash";
 
 // --- pods ---------------------------------------------------------------------------------------------------------
 
 bool is_terminating(const json::value& object);
-bool has_ended(const json::value& pod);
 inline bool is_active(const json::value& pod) { return !is_terminating(pod) && !has_ended(pod); }
 // Ready for so long; `again` becomes the time until it is, when that is sooner.
 bool is_available(const json::value& pod, int64_t min_ready_seconds, io::Wall now, std::optional<io::Duration>& again);

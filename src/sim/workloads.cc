@@ -12,7 +12,6 @@ namespace careen::sim {
 namespace {
 
 constexpr io::Duration kReaction = io::milliseconds{3};
-constexpr std::string_view kNodesPath = "/api/v1/nodes";
 
 // The server takes workloads that its controllers can make nothing of.
 bool is_sound(const json::value& workload, bool needs_selector) {

@@ -54,7 +54,9 @@ class WorkloadsTest : public ::testing::Test {
   int64_t status(std::string_view field) const {
     return api.object(owner_).at("/status/" + std::string(field)).integer().value_or(0);
   }
-  void remove(const std::string& path) { api.handle({.method = "DELETE", .path = path}); }
+  void remove(const std::string& path) {
+    api.handle({.method = "DELETE", .path = path, .content_type = "", .body = ""});
+  }
   void finish(const kube::Json& pod, std::string_view phase) {
     api.merge(path_of_pod(pod), *kube::Json::parse(R"({"status":{"phase":")" + std::string(phase) +
                                                    R"(","conditions":[{"type":"Ready","status":"False",

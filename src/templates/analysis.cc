@@ -25,7 +25,7 @@ struct Shape {
   friend bool operator==(const Shape&, const Shape&) = default;
 };
 
-struct Variable {
+struct ShapedVariable {
   std::string_view name;
   Shape shape;
 };
@@ -102,7 +102,7 @@ class Analysis {
     const auto found = program_.bodies.find(name);
     const auto seen = std::make_tuple(std::string(name), dot.type, dot.path);
     if (found == program_.bodies.end() || !called_.insert(seen).second) return;
-    std::vector<Variable> outer = std::exchange(variables_, {{"$", dot}});
+    std::vector<ShapedVariable> outer = std::exchange(variables_, {{"$", dot}});
     walk(found->second, dot);
     variables_ = std::move(outer);
   }
@@ -194,7 +194,7 @@ class Analysis {
 
   Shape variable(std::string_view name) const {
     const auto found = std::find_if(variables_.rbegin(), variables_.rend(),
-                                    [&](const Variable& candidate) { return candidate.name == name; });
+                                    [&](const ShapedVariable& candidate) { return candidate.name == name; });
     return found == variables_.rend() ? Shape{} : found->shape;
   }
 
@@ -311,7 +311,7 @@ class Analysis {
 
   const Program& program_;
   AssignedNames assigned_;
-  std::vector<Variable> variables_;
+  std::vector<ShapedVariable> variables_;
   std::set<std::tuple<std::string, const Type*, std::optional<std::string>>> called_;
   std::set<std::string> sections_;
   Findings findings_;

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <system_error>
 
+#include "io/ascii.h"
 #include "templates/unicode.h"
 
 namespace careen::templates {
@@ -11,8 +12,6 @@ namespace careen::templates {
 namespace {
 
 constexpr std::string_view kFloatMarks = ".eEpP";
-
-bool is_hex_digit(char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F'); }
 
 int base_of_prefix(std::string_view digits) {
   if (digits.size() < 2 || digits[0] != '0') return 10;
@@ -36,7 +35,7 @@ bool underscores_fit(std::string_view digits) {
   const bool prefixed = base_of_prefix(digits) != 10;
   char before = prefixed ? '0' : '^';
   for (const char c : digits.substr(prefixed ? 2 : 0)) {
-    const bool digit = base_of_prefix(digits) == 16 ? is_hex_digit(c) : c >= '0' && c <= '9';
+    const bool digit = base_of_prefix(digits) == 16 ? io::is_hex_digit(c) : c >= '0' && c <= '9';
     if (digit) {
       before = '0';
     } else if (c == '_') {
@@ -99,7 +98,7 @@ std::optional<double> parse_float(const Signed& text) {
   if (text.digits.empty() || !underscores_fit(text.digits)) return std::nullopt;
   const bool hexadecimal = base_of_prefix(text.digits) == 16;
   std::string plain = without_underscores(text.digits.substr(hexadecimal ? 2 : 0));
-  if (plain.empty() || (plain[0] != '.' && !is_hex_digit(plain[0]))) return std::nullopt;
+  if (plain.empty() || (plain[0] != '.' && !io::is_hex_digit(plain[0]))) return std::nullopt;
   const size_t exponent = plain.find_first_of(hexadecimal ? "pP" : "eE");
   if (hexadecimal && exponent == std::string::npos) return std::nullopt;
   if (exponent != std::string::npos && exponent + 1 < plain.size() && plain[exponent + 1] == '+') {

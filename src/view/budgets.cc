@@ -6,9 +6,21 @@
 #include <map>
 #include <set>
 
+#include "drain/engine.h"
+#include "kube/disruption_budget.h"
 #include "kube/json_writer.h"
+#include "kube/name_order.h"
+#include "kube/node.h"
+#include "profiles/check.h"
+#include "profiles/check_context.h"
+#include "profiles/config.h"
+#include "profiles/controller.h"
+#include "profiles/data.h"
 #include "profiles/names.h"
+#include "profiles/node_draft.h"
+#include "profiles/occupancy.h"
 #include "profiles/stagger_leases.h"
+#include "replica/replica.h"
 #include "view/work.h"
 
 namespace careen::view {
@@ -145,6 +157,7 @@ std::vector<Budget> budgets_of(const replica::Replica& replica) {
   std::vector<Budget> all;
   add_limits(replica, all);
   add_disruption_budgets(replica, all);
+  for (Budget& budget : all) std::sort(budget.holders.begin(), budget.holders.end(), kube::NameOrder());
   return all;
 }
 

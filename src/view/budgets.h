@@ -9,7 +9,10 @@
 #include <vector>
 
 #include "io/time.h"
-#include "view/shown.h"
+
+namespace careen::replica {
+class Replica;
+}
 
 namespace careen::view {
 

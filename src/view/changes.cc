@@ -7,9 +7,17 @@
 #include <set>
 #include <utility>
 
+#include "io/http_server.h"
 #include "io/sync.h"
+#include "kube/cache.h"
 #include "kube/json_writer.h"
+#include "kube/name_order.h"
+#include "kube/node.h"
+#include "replica/replica.h"
+#include "view/chronicle.h"
 #include "view/fleet.h"
+#include "view/row.h"
+#include "view/timeline.h"
 
 namespace careen::view {
 
@@ -53,7 +61,6 @@ struct Feed {
   io::Signal news;
 };
 
-Task<void> wait_for(io::Signal& signal) { co_await signal.wait(); }
 Task<void> pause(io::Loop& loop, io::Duration span) { co_await io::sleep_for(loop, span); }
 
 }  // namespace
@@ -81,7 +88,7 @@ struct Changes::Parts {
     std::vector<std::pair<std::string, std::string>> profiles;
   };
   struct Fresh {
-    std::map<std::string, std::string> rows;
+    std::map<std::string, std::string, kube::NameOrder> rows;
     std::vector<std::string> gone;
     bool labels = false;
   };
@@ -293,7 +300,7 @@ class Events final : public io::BodyStream {
       co_return true;
     }
     if (feed_.frames.empty() && !feed_.cut) {
-      const int first = co_await io::race(loop_, wait_for(feed_.news), pause(loop_, kHeartbeat));
+      const int first = co_await io::race(loop_, io::wait_for(feed_.news), pause(loop_, kHeartbeat));
       if (first == 1) into += ": still here\n\n";
     }
     if (feed_.cut) co_return io::fail(io::ErrorKind::closed, "the client does not keep up with the changes");

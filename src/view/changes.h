@@ -3,13 +3,17 @@
 // the rest when something they may depend on has changed. Without listeners nothing is done.
 #pragma once
 
+#include <cstddef>
 #include <memory>
 
-#include "io/http_server.h"
-#include "io/loop.h"
-#include "view/shown.h"
+namespace careen::io {
+class BodyStream;
+class Loop;
+}  // namespace careen::io
 
 namespace careen::view {
+
+struct Shown;
 
 class Changes {
  public:

@@ -1,5 +1,6 @@
 #include "view/changes.h"
 
+#include "io/http_server.h"
 #include "io/sync.h"
 #include "view/test_cluster.h"
 

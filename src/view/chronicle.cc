@@ -5,10 +5,21 @@
 #include <algorithm>
 #include <utility>
 
+#include "budget/pause.h"
+#include "drain/engine.h"
+#include "drain/key.h"
+#include "drain/progress.h"
+#include "io/problems.h"
 #include "io/sync.h"
+#include "kube/cache.h"
+#include "kube/client.h"
+#include "kube/events.h"
 #include "kube/json.h"
+#include "kube/objects.h"
 #include "nodemaintenance/maintenance.h"
 #include "nodemaintenance/names.h"
+#include "profiles/decide.h"
+#include "replica/replica.h"
 
 namespace careen::view {
 

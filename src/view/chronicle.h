@@ -3,12 +3,21 @@
 // list events the timeline begins with the replica.
 #pragma once
 
-#include <map>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 
-#include "replica/replica.h"
+#include "io/time.h"
 #include "view/timeline.h"
+
+namespace careen::kube {
+struct EventRecord;
+}
+
+namespace careen::replica {
+class Replica;
+}
 
 namespace careen::view {
 

@@ -1,5 +1,6 @@
 #include "view/chronicle.h"
 
+#include "kube/events.h"
 #include "view/test_cluster.h"
 
 namespace careen::view {

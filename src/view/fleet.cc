@@ -2,9 +2,21 @@
 
 #include <algorithm>
 
+#include "io/problems.h"
+#include "kube/cache.h"
+#include "kube/election.h"
 #include "kube/json_writer.h"
+#include "kube/name_order.h"
+#include "kube/node.h"
+#include "profiles/config.h"
+#include "profiles/controller.h"
+#include "profiles/state.h"
+#include "replica/replica.h"
 #include "view/budgets.h"
+#include "view/chronicle.h"
 #include "view/pauses.h"
+#include "view/row.h"
+#include "view/timeline.h"
 
 namespace careen::view {
 
@@ -47,6 +59,22 @@ std::string array_json(const Values& values, const Append& append) {
   return out;
 }
 
+std::vector<drain::Key> sorted_drains(const Work& work) {
+  std::vector<drain::Key> keys = work.drains();
+  std::sort(keys.begin(), keys.end(), [](const drain::Key& a, const drain::Key& b) {
+    return a.node != b.node ? kube::compare_names(a.node, b.node) < 0 : a.owner < b.owner;
+  });
+  return keys;
+}
+
+std::vector<const nodemaintenance::Maintenance*> sorted_maintenances(const Work& work) {
+  std::vector<const nodemaintenance::Maintenance*> all;
+  for (const nodemaintenance::Maintenance& one : work.maintenances()) all.push_back(&one);
+  std::sort(all.begin(), all.end(),
+            [](const auto* a, const auto* b) { return kube::compare_names(a->name, b->name) < 0; });
+  return all;
+}
+
 }  // namespace
 
 void StateCounts::add(const std::string& profile, std::string_view state, int by) {
@@ -84,12 +112,13 @@ Parts make_parts(const Shown& shown, const Work& work) {
   append_careen(careen, shown);
   append_problems(problems, shown);
   append_pauses(pauses, replica.pauses().all());
-  append_drains(drains, replica, work.drains());
+  append_drains(drains, replica, sorted_drains(work));
   return {{"careen", std::move(careen)},
           {"pauses", std::move(pauses)},
           {"budgets", array_json(budgets_of(replica), [](std::string& out, const Budget& b) { append_json(out, b); })},
           {"drains", std::move(drains)},
-          {"maintenances", array_json(work.maintenances(), append_maintenance)},
+          {"maintenances", array_json(sorted_maintenances(work),
+                                      [](std::string& out, const auto* one) { append_maintenance(out, *one); })},
           {"problems", std::move(problems)}};
 }
 
@@ -126,17 +155,20 @@ void FleetPieces::begin(std::string& into) {
   append_json(into, shown_.replica.now());
   into += ",\"labels\":" + labels_json(labels_) + ",\"nodes\":[";
   if (listener_.labels) listener_.labels(labels_);
+  shown_.replica.nodes().for_each([this](const kube::Node& node) { names_.push_back(node.name); });
+  std::sort(names_.begin(), names_.end(), kube::NameOrder());
 }
 
 void FleetPieces::add_nodes(std::string& into) {
   const size_t enough = into.size() + kPiece;
   for (int count = 0; count < kNodesAtOnce && into.size() < enough; ++count) {
-    const kube::Node* node = shown_.replica.nodes().next(last_);
-    if (!node) return end(into);
-    last_ = node->name;
+    if (next_ == names_.size()) return end(into);
+    const std::string& name = names_[next_++];
+    const kube::Node* node = shown_.replica.nodes().find(name);
+    if (!node) continue;
     const Row row = make_row(shown_, *node, labels_, work_);
     for (const auto& [profile, state] : row.profiles) counts_.add(profile, state);
-    if (listener_.row) listener_.row(last_, row);
+    if (listener_.row) listener_.row(name, row);
     if (!std::exchange(first_, false)) into += ',';
     into += row.json;
   }

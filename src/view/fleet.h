@@ -3,6 +3,8 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <string>
@@ -10,11 +12,13 @@
 #include <utility>
 #include <vector>
 
-#include "view/row.h"
 #include "view/shown.h"
 #include "view/work.h"
 
 namespace careen::view {
+
+struct Entry;
+struct Row;
 
 // How many nodes of each profile are in which state.
 class StateCounts {
@@ -43,7 +47,8 @@ struct FleetListener {
   std::function<void(const Parts& parts)> parts;  // with profiles
 };
 
-// The document in pieces. Nodes are looked up one at a time by their name: they may come, go and change in between.
+// The document in pieces. Nodes are looked up one at a time by their name: they may change and go in between. One that
+// comes meanwhile is not in it.
 class FleetPieces {
  public:
   // Timeline entries from `timeline_until` on are left out.
@@ -66,7 +71,8 @@ class FleetPieces {
   Work work_;
   std::vector<std::string> labels_;
   StateCounts counts_;
-  std::string last_;
+  std::vector<std::string> names_;  // of all nodes, as people count
+  size_t next_ = 0;                 // of these
   bool first_ = true;
 };
 

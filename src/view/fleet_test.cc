@@ -157,6 +157,30 @@ TEST_F(FleetTest, BeforeAnythingIsKnownItIsEmpty) {
   EXPECT_EQ(document["careen"]["leading"].boolean(), false);
 }
 
+TEST_F(FleetTest, NodesAreInTheOrderPeopleCount) {
+  define_maintenances();
+  for (const std::string name : {"node-1", "node-10", "node-9", "node-100"}) {
+    const bool first = name.starts_with("node-10");
+    add_node(name, {{"cloud.sap/maintenance-profile", "p"}, {"go", ""}, {kZone, first ? "a" : "b"}});
+    auto object = Json::object({{"apiVersion", "nodemaintenance.medik8s.io/v1beta1"}, {"kind", "NodeMaintenance"}});
+    object.set({"spec", "nodeName"}, name);
+    cluster.api.put("/apis/nodemaintenance.medik8s.io/v1beta1/nodemaintenances/" + name, std::move(object));
+  }
+  start({.maintenances = true});
+  lead();
+  run(io::seconds{10});
+  const Json document = fleet();
+  const auto names = [&](const char* part, const char* key) {
+    std::vector<std::string> out;
+    document[part].for_each_element([&](JsonView one) { out.emplace_back(one[key].text().value_or("")); });
+    return out;
+  };
+  const std::vector<std::string> order = {"node-1", "node-9", "node-10", "node-100"};
+  EXPECT_EQ(names("nodes", "name"), order);
+  EXPECT_EQ(names("maintenances", "name"), order);
+  EXPECT_EQ(document["budgets"][1u]["holders"].dump(), R"(["node-1","node-9"])") << document["budgets"].dump();
+}
+
 // Nobody else waits while a document of thousands of nodes is made.
 TEST_F(FleetTest, ComesInSmallPieces) {
   for (int i = 0; i < 1000; ++i) add_node("n" + std::to_string(i), {{"cloud.sap/maintenance-profile", "p"}});

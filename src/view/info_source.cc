@@ -1,6 +1,15 @@
 #include "view/info_source.h"
 
+#include "kube/node.h"
+#include "profiles/config.h"
+#include "profiles/controller.h"
+#include "profiles/decide.h"
+#include "profiles/info.h"
 #include "profiles/names.h"
+#include "profiles/outbox.h"
+#include "profiles/outcome.h"
+#include "replica/replica.h"
+#include "web/info.h"
 
 namespace careen::view {
 

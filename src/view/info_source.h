@@ -3,9 +3,20 @@
 
 #include <vector>
 
-#include "profiles/info.h"
-#include "replica/replica.h"
 #include "web/info.h"
+
+namespace careen::kube {
+struct Node;
+}
+
+namespace careen::profiles {
+class Deliveries;
+struct PendingNotification;
+}  // namespace careen::profiles
+
+namespace careen::replica {
+class Replica;
+}
 
 namespace careen::view {
 

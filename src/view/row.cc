@@ -3,10 +3,24 @@
 #include <algorithm>
 #include <set>
 
+#include "drain/engine.h"
 #include "drain/holds.h"
+#include "drain/key.h"
+#include "drain/progress.h"
+#include "kube/cache.h"
 #include "kube/json_writer.h"
+#include "kube/node.h"
+#include "nodemaintenance/maintenance.h"
+#include "profiles/config.h"
+#include "profiles/controller.h"
+#include "profiles/decide.h"
 #include "profiles/names.h"
+#include "profiles/occupancy.h"
+#include "profiles/state.h"
+#include "replica/replica.h"
+#include "view/shown.h"
 #include "view/waiting.h"
+#include "view/work.h"
 
 namespace careen::view {
 
@@ -52,10 +66,9 @@ Cell cell_of(const nodemaintenance::Maintenance& maintenance) {
 }
 
 Cell cell_of(drain::Progress::Phase phase) {
-  using Phase = drain::Progress::Phase;
-  if (phase == Phase::refused || phase == Phase::failed) return Cell::failing;
+  if (phase == drain::Progress::Phase::refused || phase == drain::Progress::Phase::failed) return Cell::failing;
   // What comes of it is told by whom it was drained for.
-  return phase == Phase::draining ? Cell::draining : Cell::none;
+  return phase == drain::Progress::Phase::draining ? Cell::draining : Cell::none;
 }
 
 void append_profile(std::string& out, const ProfileOutcome& outcome, const profiles::Profile* profile) {

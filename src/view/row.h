@@ -1,15 +1,27 @@
 // A node in one line: its colour, its profiles with what each waits for, its labels, and who keeps it cordoned.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "profiles/decide.h"
-#include "view/shown.h"
-#include "view/work.h"
+namespace careen::kube {
+struct Node;
+}
+
+namespace careen::profiles {
+struct Decision;
+}
+
+namespace careen::replica {
+class Replica;
+}
 
 namespace careen::view {
+
+class Work;
+struct Shown;
 
 // The keys by which nodes can be grouped, the best first: those of limits, topology, and of the configured filter, if
 // some node has them. Those that tell no nodes apart come last.

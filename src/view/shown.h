@@ -4,10 +4,13 @@
 #include <functional>
 #include <string>
 
-#include "replica/replica.h"
-#include "view/chronicle.h"
+namespace careen::replica {
+class Replica;
+}
 
 namespace careen::view {
+
+class Chronicle;
 
 struct Shown {
   replica::Replica& replica;

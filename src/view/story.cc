@@ -4,13 +4,24 @@
 
 #include <algorithm>
 
+#include "drain/engine.h"
 #include "drain/holds.h"
+#include "kube/cache.h"
 #include "kube/json_writer.h"
+#include "kube/node.h"
+#include "kube/objects.h"
+#include "profiles/config.h"
+#include "profiles/controller.h"
+#include "profiles/decide.h"
 #include "profiles/expression_why.h"
+#include "profiles/info.h"
+#include "replica/replica.h"
+#include "view/chronicle.h"
 #include "view/fleet.h"
 #include "view/info_source.h"
 #include "view/pauses.h"
 #include "view/row.h"
+#include "view/timeline.h"
 #include "view/waiting.h"
 #include "view/work.h"
 
@@ -160,10 +171,9 @@ void append_pending(std::string& out, const std::vector<profiles::PendingNotific
 }
 
 Why drain_why(const drain::Key& key, const drain::Progress& progress) {
-  using Phase = drain::Progress::Phase;
-  const Verdict verdict = progress.phase == Phase::drained    ? Verdict::yes
-                          : progress.phase == Phase::draining ? Verdict::no
-                                                              : Verdict::error;
+  const Verdict verdict = progress.phase == drain::Progress::Phase::drained    ? Verdict::yes
+                          : progress.phase == drain::Progress::Phase::draining ? Verdict::no
+                                                                               : Verdict::error;
   Why why{verdict,
           fmt::format("drain for {}: {}, {} pods left", key.owner, view::name_of(progress.phase), progress.pods.size()),
           {}};

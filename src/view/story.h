@@ -6,9 +6,13 @@
 #include <string>
 #include <string_view>
 
-#include "view/shown.h"
+namespace careen::replica {
+class Replica;
+}
 
 namespace careen::view {
+
+struct Shown;
 
 // Nothing when there is no such node.
 std::optional<std::string> story(const Shown& shown, std::string_view node);

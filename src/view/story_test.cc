@@ -1,5 +1,6 @@
 #include "view/story.h"
 
+#include "budget/pause.h"
 #include "view/test_cluster.h"
 #include "view/waiting.h"
 

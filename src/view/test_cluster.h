@@ -13,7 +13,10 @@
 #include "kube/json.h"
 #include "nodemaintenance/test_cluster.h"
 #include "replica/model_process.h"
+#include "sim/cluster.h"
+#include "view/chronicle.h"
 #include "view/fleet.h"
+#include "view/shown.h"
 #include "view/story.h"
 
 namespace careen::view {

@@ -19,21 +19,20 @@ std::string identity(const Entry& entry) { return entry.node + '\n' + entry.text
 }  // namespace
 
 std::string_view name_of(Entry::Kind kind) {
-  using Kind = Entry::Kind;
   switch (kind) {
-    case Kind::transition:
+    case Entry::Kind::transition:
       return "transition";
-    case Kind::notification:
+    case Entry::Kind::notification:
       return "notification";
-    case Kind::drain:
+    case Entry::Kind::drain:
       return "drain";
-    case Kind::maintenance:
+    case Entry::Kind::maintenance:
       return "maintenance";
-    case Kind::pause:
+    case Entry::Kind::pause:
       return "pause";
-    case Kind::error:
+    case Entry::Kind::error:
       return "error";
-    case Kind::careen:
+    case Entry::Kind::careen:
       break;
   }
   return "careen";

@@ -3,6 +3,11 @@
 #include <memory>
 #include <utility>
 
+#include "kube/cache.h"
+#include "kube/election.h"
+#include "kube/node.h"
+#include "replica/replica.h"
+#include "view/changes.h"
 #include "view/fleet.h"
 #include "view/story.h"
 

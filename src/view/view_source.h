@@ -2,12 +2,15 @@
 #pragma once
 
 #include <functional>
+#include <string>
 
-#include "view/changes.h"
-#include "view/shown.h"
+#include "io/task.h"
 #include "web/view_api.h"
 
 namespace careen::view {
+
+class Changes;
+struct Shown;
 
 // `changes` and what is shown must outlive it. `plan` may be empty.
 web::ViewSource view_source(Shown shown, Changes& changes, std::function<io::Task<std::string>(int hours)> plan = {});

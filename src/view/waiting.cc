@@ -7,6 +7,11 @@
 #include <functional>
 #include <vector>
 
+#include "profiles/config.h"
+#include "profiles/expression.h"
+#include "profiles/outcome.h"
+#include "profiles/state.h"
+
 namespace careen::view {
 
 namespace {

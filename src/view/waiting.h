@@ -7,8 +7,12 @@
 #include <string>
 
 #include "io/time.h"
-#include "profiles/config.h"
-#include "profiles/outcome.h"
+
+namespace careen::profiles {
+struct Profile;
+struct ProfileOutcome;
+struct Transition;
+}  // namespace careen::profiles
 
 namespace careen::view {
 

@@ -2,7 +2,11 @@
 
 #include <algorithm>
 
+#include "drain/engine.h"
+#include "kube/cache.h"
 #include "kube/json_writer.h"
+#include "kube/objects.h"
+#include "replica/replica.h"
 
 namespace careen::view {
 

@@ -6,9 +6,13 @@
 #include <string_view>
 #include <vector>
 
-#include "drain/engine.h"
+#include "drain/key.h"
+#include "drain/progress.h"
 #include "nodemaintenance/maintenance.h"
-#include "replica/replica.h"
+
+namespace careen::replica {
+class Replica;
+}
 
 namespace careen::view {
 

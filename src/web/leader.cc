@@ -5,7 +5,9 @@
 #include <memory>
 #include <utility>
 
+#include "kube/client.h"
 #include "kube/json.h"
+#include "kube/resource.h"
 #include "web/json_answer.h"
 
 namespace careen::web {

@@ -9,7 +9,10 @@
 #include "io/http.h"
 #include "io/http_server.h"
 #include "io/loop.h"
-#include "kube/client.h"
+
+namespace careen::kube {
+class Client;
+}
 
 namespace careen::web {
 

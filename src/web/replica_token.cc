@@ -2,8 +2,12 @@
 
 #include <fmt/format.h>
 
+#include "kube/client.h"
+#include "kube/error.h"
 #include "kube/json.h"
 #include "kube/objects.h"
+#include "kube/resource.h"
+#include "kube/transport.h"
 
 namespace careen::web {
 

@@ -7,7 +7,11 @@
 
 #include "io/log.h"
 #include "io/sync.h"
-#include "kube/client.h"
+#include "kube/error.h"
+
+namespace careen::kube {
+class Client;
+}
 
 namespace careen::web {
 

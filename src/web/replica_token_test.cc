@@ -5,6 +5,7 @@
 
 #include "io/sync.h"
 #include "io/virtual_time.h"
+#include "kube/client.h"
 #include "kube/scripted_transport.h"
 
 namespace careen::web {

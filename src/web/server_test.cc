@@ -6,6 +6,7 @@
 #include "io/http.h"
 #include "io/real_loop.h"
 #include "io/sync.h"
+#include "kube/client.h"
 #include "kube/json.h"
 #include "sim/test_api.h"
 

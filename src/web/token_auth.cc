@@ -7,6 +7,8 @@
 #include <memory>
 
 #include "io/digest.h"
+#include "kube/client.h"
+#include "kube/resource.h"
 
 namespace careen::web {
 
@@ -36,7 +38,7 @@ std::string bearer_token(const io::ServerRequest& request) {
   return std::string(value.substr(0, value.find(' ')));
 }
 
-io::ServerResponse refuse(int status, std::string_view message) {
+io::ServerResponse error_response(int status, std::string_view message) {
   io::ServerResponse response;
   response.status = status;
   response.headers.emplace_back("X-Content-Type-Options", "nosniff");
@@ -62,20 +64,20 @@ Task<std::optional<io::ServerResponse>> TokenAuth::refusal(const io::ServerReque
   const std::string verb = lower(request.method);
   const std::string path = request.path;
   std::string token = bearer_token(request);
-  if (token.empty()) co_return refuse(401, "Unauthorized");
+  if (token.empty()) co_return error_response(401, "Unauthorized");
   const auto user = co_await user_of(std::move(token));
   if (!user) {
     log_.error("a token could not be reviewed", "path", path, "error", user.error().message);
-    co_return refuse(500, "Authentication failed");
+    co_return error_response(500, "Authentication failed");
   }
-  if (!*user) co_return refuse(401, "Unauthorized");
+  if (!*user) co_return error_response(401, "Unauthorized");
   const auto decision = co_await allowed(**user, verb, path);
   if (!decision) {
     log_.error("an access could not be reviewed", "user", name_of(**user), "path", path, "error",
                decision.error().message);
-    co_return refuse(500, fmt::format("Authorization for user {} failed", name_of(**user)));
+    co_return error_response(500, fmt::format("Authorization for user {} failed", name_of(**user)));
   }
-  if (!*decision) co_return refuse(403, fmt::format("Authorization denied for user {}", name_of(**user)));
+  if (!*decision) co_return error_response(403, fmt::format("Authorization denied for user {}", name_of(**user)));
   co_return std::nullopt;
 }
 

@@ -11,8 +11,13 @@
 #include "io/http_server.h"
 #include "io/log.h"
 #include "io/sync.h"
-#include "kube/client.h"
+#include "kube/error.h"
 #include "kube/json.h"
+
+namespace careen::kube {
+class Client;
+struct Resource;
+}  // namespace careen::kube
 
 namespace careen::web {
 

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "io/virtual_time.h"
+#include "kube/client.h"
 #include "sim/test_api.h"
 
 namespace careen::web {

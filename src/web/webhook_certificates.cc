@@ -92,7 +92,6 @@ std::string_view host_of(std::string_view url) {
   return url.substr(0, url.rfind(':'));
 }
 
-Task<void> wait_for(io::Signal& signal) { co_await signal.wait(); }
 Task<void> sleep(io::Loop& loop, io::Duration duration) { co_await io::sleep_for(loop, duration); }
 
 }  // namespace
@@ -149,7 +148,7 @@ Task<void> WebhookCertificates::run() {
     const Ending ending = co_await round();
     const io::Duration pause = pause_after(ending);
     co_await io::sleep_for(loop_, std::min(pause, kShortestPause));
-    if (pause > kShortestPause) co_await io::race(loop_, sleep(loop_, pause - kShortestPause), wait_for(changed_));
+    if (pause > kShortestPause) co_await io::race(loop_, sleep(loop_, pause - kShortestPause), io::wait_for(changed_));
   }
 }
 

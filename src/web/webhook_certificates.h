@@ -19,6 +19,7 @@
 #include "kube/client.h"
 #include "kube/objects.h"
 #include "kube/reflector.h"
+#include "kube/sink.h"
 #include "web/certificate_rotation.h"
 
 namespace careen::web {

@@ -3,10 +3,13 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 
 #include "io/time.h"
 
 namespace careen::windows {
+
+inline constexpr std::int64_t kNanosInDay = io::Duration{std::chrono::days{1}}.count();
 
 std::chrono::sys_days day_of(io::Wall t);
 // Since midnight.

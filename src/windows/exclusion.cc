@@ -6,6 +6,8 @@
 #include <array>
 #include <optional>
 
+#include "io/ascii.h"
+
 namespace careen::windows {
 
 namespace {
@@ -18,15 +20,13 @@ using std::chrono::month_day;
 using std::chrono::year_month_day;
 using Date = std::variant<month_day, year_month_day>;
 
-char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
-
 std::string_view trimmed(std::string_view text) {
   while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
   while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
   return text;
 }
 
-std::optional<unsigned> number(std::string_view digits) {
+std::optional<unsigned> short_number(std::string_view digits) {
   unsigned value = 0;
   if (digits.empty() || digits.size() > 4) return std::nullopt;
   for (char c : digits) {
@@ -39,7 +39,7 @@ std::optional<unsigned> number(std::string_view digits) {
 std::optional<unsigned> month_number(std::string_view name) {
   const auto same = [&](std::string_view month) {
     return std::equal(name.begin(), name.end(), month.begin(), month.end(),
-                      [](char written, char wanted) { return lower(written) == wanted; });
+                      [](char written, char wanted) { return io::lower(written) == wanted; });
   };
   const auto found = std::find_if(kMonths.begin(), kMonths.end(), same);
   if (found == kMonths.end()) return std::nullopt;
@@ -52,19 +52,18 @@ std::optional<month_day> parse_yearly(std::string_view text) {
   const auto month = month_number(text.substr(0, 3));
   const std::size_t digits = text.find_first_not_of(' ', 3);
   if (!month || digits == std::string_view::npos || text.size() - digits > 2) return std::nullopt;
-  const auto day = number(text.substr(digits));
+  const auto day = short_number(text.substr(digits));
   if (!day) return std::nullopt;
   return std::chrono::month{*month} / std::chrono::day{*day};
 }
 
 std::optional<year_month_day> parse_dated(std::string_view text) {
   if (text.size() != 10 || text[4] != '-' || text[7] != '-') return std::nullopt;
-  const auto year = number(text.substr(0, 4)), month = number(text.substr(5, 2)), day = number(text.substr(8));
+  const auto year = short_number(text.substr(0, 4)), month = short_number(text.substr(5, 2)),
+             day = short_number(text.substr(8));
   if (!year || !month || !day) return std::nullopt;
   return std::chrono::year{static_cast<int>(*year)} / std::chrono::month{*month} / std::chrono::day{*day};
 }
-
-tl::unexpected<io::Error> refuse(std::string message) { return io::fail(io::ErrorKind::invalid, std::move(message)); }
 
 io::Result<Date> parse_date(std::string_view text) {
   Date date;
@@ -76,19 +75,19 @@ io::Result<Date> parse_date(std::string_view text) {
     date = *dated;
     exists = dated->ok();
   } else {
-    return refuse(fmt::format("must be dates such as {}, not \"{}\"", kForms, text));
+    return io::refuse(fmt::format("must be dates such as {}, not \"{}\"", kForms, text));
   }
-  if (!exists) return refuse(fmt::format("must be dates that exist, not \"{}\"", text));
+  if (!exists) return io::refuse(fmt::format("must be dates that exist, not \"{}\"", text));
   return date;
 }
 
 io::Result<Exclusion> between(const Date& first, const Date& last, std::string_view text) {
   if (first.index() != last.index()) {
-    return refuse(fmt::format("must have a year on both sides of \"{}\" or on none", text));
+    return io::refuse(fmt::format("must have a year on both sides of \"{}\" or on none", text));
   }
   if (const auto* yearly = std::get_if<month_day>(&first)) return YearlyDays{*yearly, std::get<month_day>(last)};
   const DatedDays days{std::get<year_month_day>(first), std::get<year_month_day>(last)};
-  if (days.last < days.first) return refuse(fmt::format("must not end before it begins, as \"{}\" does", text));
+  if (days.last < days.first) return io::refuse(fmt::format("must not end before it begins, as \"{}\" does", text));
   return days;
 }
 

@@ -3,11 +3,10 @@
 #include <gtest/gtest.h>
 
 #include "windows/calendar.h"
+#include "windows/test_times.h"
 
 namespace careen::windows {
 namespace {
-
-io::Wall time(const char* text) { return *io::parse_rfc3339(text); }
 
 ScheduleAnswer periodic(ScheduleInputs inputs, io::Duration interval = io::hours{1}) {
   Schedule schedule;

@@ -4,15 +4,14 @@
 #include <charconv>
 #include <optional>
 
+#include "io/ascii.h"
+
 namespace careen::windows {
 
 namespace {
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool is_identifier(char c) { return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '-'; }
-bool numeric(std::string_view text) { return std::all_of(text.begin(), text.end(), is_digit); }
-
-tl::unexpected<io::Error> refuse(const char* message) { return io::fail(io::ErrorKind::invalid, message); }
+bool is_identifier(char c) { return io::is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '-'; }
+bool numeric(std::string_view text) { return std::all_of(text.begin(), text.end(), io::is_digit); }
 
 // What stands before the next dot; the text keeps what follows it, or nothing if there was none.
 std::string_view next_part(std::optional<std::string_view>& text) {
@@ -73,26 +72,26 @@ io::Result<Semver> parse_semver(std::string_view text) {
     version.build = text.substr(plus + 1);
     text = text.substr(0, plus);
     if (!are_identifiers(version.build, false)) {
-      return refuse("must have letters, digits and hyphens after the plus, in parts between dots");
+      return io::refuse("must have letters, digits and hyphens after the plus, in parts between dots");
     }
   }
   if (const std::size_t hyphen = text.find('-'); hyphen != std::string_view::npos) {
     version.pre_release = text.substr(hyphen + 1);
     text = text.substr(0, hyphen);
     if (!are_identifiers(version.pre_release, true)) {
-      return refuse(
+      return io::refuse(
           "must have letters, digits and hyphens in its pre-release, in parts between dots, and no number "
           "with a leading zero");
     }
   }
-  if (!text.empty() && (text.front() == 'v' || text.front() == 'V')) return refuse("must not begin with a v");
+  if (!text.empty() && (text.front() == 'v' || text.front() == 'V')) return io::refuse("must not begin with a v");
   std::optional<std::string_view> rest = text;
   for (std::uint64_t* part : {&version.major_number, &version.minor_number, &version.patch_number}) {
     const auto value = rest ? number(next_part(rest)) : std::nullopt;
-    if (!value) return refuse("must begin with three numbers such as 1.24.3, without leading zeros");
+    if (!value) return io::refuse("must begin with three numbers such as 1.24.3, without leading zeros");
     *part = *value;
   }
-  if (rest) return refuse("must begin with three numbers such as 1.24.3, not more");
+  if (rest) return io::refuse("must begin with three numbers such as 1.24.3, not more");
   return version;
 }
 

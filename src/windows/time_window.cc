@@ -22,8 +22,8 @@ constexpr io::Duration kHorizon = std::chrono::years{30};
 constexpr io::Wall kFirst = io::Wall::min() + days{4};
 constexpr io::Wall kLast = io::Wall::max() - days{4};
 
-local_days day_of(std::chrono::local_time<io::Duration> t) { return std::chrono::floor<days>(t); }
-std::chrono::weekday weekday_of(local_days day) { return std::chrono::weekday{day}; }
+local_days local_day_of(std::chrono::local_time<io::Duration> t) { return std::chrono::floor<days>(t); }
+std::chrono::weekday local_weekday(local_days day) { return std::chrono::weekday{day}; }
 
 std::string clock_text(io::Duration since_midnight) {
   const auto minutes = std::chrono::floor<io::minutes>(since_midnight).count();
@@ -37,7 +37,7 @@ std::string hours_text(const Hours& hours) {
 
 std::string date_text(local_days day) {
   const std::chrono::year_month_day date{day};
-  return fmt::format("{} {:04}-{:02}-{:02}", short_name(weekday_of(day).c_encoding()), static_cast<int>(date.year()),
+  return fmt::format("{} {:04}-{:02}-{:02}", short_name(local_weekday(day).c_encoding()), static_cast<int>(date.year()),
                      static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()));
 }
 
@@ -111,7 +111,7 @@ bool TimeWindow::excluded(local_days day) const {
 // visit(start, end) for every opening that begins on that day.
 template <class Visit>
 void TimeWindow::visit_openings(local_days day, const Visit& visit) const {
-  const unsigned weekday = weekday_of(day).c_encoding();
+  const unsigned weekday = local_weekday(day).c_encoding();
   bool checked = false;
   for (const Hours& hours : settings_.windows) {
     if (!hours.weekdays[weekday] || hours.start >= hours.end) continue;
@@ -124,7 +124,7 @@ void TimeWindow::visit_openings(local_days day, const Visit& visit) const {
 // The same for all that may reach t, which none of an earlier day does.
 template <class Visit>
 void TimeWindow::visit_near(Local t, const Visit& visit) const {
-  const local_days today = day_of(t);
+  const local_days today = local_day_of(t);
   visit_openings(today - days{1}, visit);
   visit_openings(today, visit);
 }
@@ -142,7 +142,7 @@ bool TimeWindow::open_at(Local t) const {
 
 // `after` is closed. The next open moment before `limit`.
 std::optional<TimeWindow::Local> TimeWindow::next_opening(Local after, Local limit) const {
-  for (local_days day = day_of(after); day < limit; day += days{1}) {
+  for (local_days day = local_day_of(after); day < limit; day += days{1}) {
     std::optional<Local> earliest;
     visit_openings(day, [&](Local start, Local) {
       if (start >= after && (!earliest || start < *earliest)) earliest = start;
@@ -203,19 +203,19 @@ WindowExplanation TimeWindow::explain(io::Wall now) const {
 
 // Why the moment is closed.
 WindowReason TimeWindow::reason_at(Local t, local_days& excluded_day) const {
-  const local_days today = day_of(t);
+  const local_days today = local_day_of(t);
   Weekdays listed;
   for (const Hours& hours : settings_.windows) {
     listed |= hours.weekdays;
     // After midnight, the day before may be the one that is excluded.
     for (const local_days day : {today - days{1}, today}) {
       const bool in_hours = Local{day} + hours.start < t && t < Local{day} + hours.end;
-      if (!in_hours || !hours.weekdays[weekday_of(day).c_encoding()]) continue;
+      if (!in_hours || !hours.weekdays[local_weekday(day).c_encoding()]) continue;
       excluded_day = day;
       return WindowReason::excluded_date;
     }
   }
-  if (!listed[weekday_of(today).c_encoding()]) return WindowReason::wrong_weekday;
+  if (!listed[local_weekday(today).c_encoding()]) return WindowReason::wrong_weekday;
   if (!excluded(today)) return WindowReason::outside_hours;
   excluded_day = today;
   return WindowReason::excluded_date;
@@ -233,7 +233,7 @@ std::string TimeWindow::all_hours_text() const {
 std::string TimeWindow::time_text(io::Wall t) const {
   const Zone::Span span = settings_.zone.span(t);
   const Local local{t.time_since_epoch() + span.offset};
-  const local_days day = day_of(local);
+  const local_days day = local_day_of(local);
   return fmt::format("{} {} {}", date_text(day), clock_text(local - Local{day}), span.abbreviation);
 }
 

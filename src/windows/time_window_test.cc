@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "io/random.h"
+#include "windows/test_times.h"
 
 namespace careen::windows {
 namespace {
@@ -12,10 +13,7 @@ namespace {
 using std::chrono::days;
 
 constexpr io::Duration kInstant{1};
-const Weekdays kAll{0b1111111};
 const Weekdays kMonday{0b0000010};
-
-io::Wall time(const char* text) { return *io::parse_rfc3339(text); }
 
 struct Listed {
   const char* start;

@@ -13,8 +13,6 @@ namespace {
 // Two times may lie further apart than nanoseconds count in 64 bits.
 using Nanos = __int128;
 
-constexpr Nanos kDay = io::Duration{std::chrono::days{1}}.count();
-
 // A Sunday: weeks count from here.
 constexpr std::chrono::sys_days kOrigin = std::chrono::sys_days{std::chrono::days{3}};
 static_assert(std::chrono::weekday{kOrigin} == std::chrono::Sunday);
@@ -24,14 +22,14 @@ Nanos floor_div(Nanos a, Nanos b) { return a / b - (a % b < 0 ? 1 : 0); }
 struct CountedTime {
   Weekdays excluded;
 
-  Nanos a_week() const { return static_cast<Nanos>(excluded.size() - excluded.count()) * kDay; }
+  Nanos a_week() const { return static_cast<Nanos>(excluded.size() - excluded.count()) * kNanosInDay; }
 
   // From the origin to t; negative before it.
   Nanos until(io::Wall t) const {
     const std::chrono::sys_days day = day_of(t);
     const unsigned weekday = weekday_of(day);
     Nanos counted = floor_div((day - kOrigin).count(), 7) * a_week();
-    for (unsigned passed = 0; passed < weekday; ++passed) counted += excluded[passed] ? 0 : kDay;
+    for (unsigned passed = 0; passed < weekday; ++passed) counted += excluded[passed] ? 0 : kNanosInDay;
     return counted + (excluded[weekday] ? 0 : time_of_day(t).count());
   }
 
@@ -43,10 +41,10 @@ struct CountedTime {
     Nanos days = weeks * 7;
     for (unsigned weekday = 0; weekday < 7; ++weekday, ++days) {
       if (excluded[weekday]) continue;
-      if (rest <= kDay) break;
-      rest -= kDay;
+      if (rest <= kNanosInDay) break;
+      rest -= kNanosInDay;
     }
-    const Nanos count = (days + kOrigin.time_since_epoch().count()) * kDay + rest;
+    const Nanos count = (days + kOrigin.time_since_epoch().count()) * kNanosInDay + rest;
     if (count > std::numeric_limits<std::int64_t>::max()) return std::nullopt;
     return io::Wall{io::Duration{static_cast<std::int64_t>(count)}};
   }

@@ -4,6 +4,7 @@
 
 #include "io/random.h"
 #include "windows/calendar.h"
+#include "windows/test_times.h"
 
 namespace careen::windows {
 namespace {
@@ -13,7 +14,6 @@ using std::chrono::days;
 const Weekdays kNone;
 const Weekdays kMondayAndWednesday{0b0001010};
 const Weekdays kWeekend{0b1000001};
-const Weekdays kAll{0b1111111};
 
 // March 2026 begins on a Sunday.
 io::Wall march(int day, int hour, int minute = 0) {

@@ -5,15 +5,15 @@
 #include <algorithm>
 #include <array>
 
+#include "io/ascii.h"
+
 namespace careen::windows {
 
 namespace {
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
-
 bool same_but_case(std::string_view a, std::string_view b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](char x, char y) { return lower(x) == lower(y); });
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](char x, char y) { return io::lower(x) == io::lower(y); });
 }
 
 constexpr std::array<std::string_view, 7> kNames{"Sunday",   "Monday", "Tuesday", "Wednesday",
@@ -48,8 +48,8 @@ std::optional<io::Duration> parse_time_of_day(std::string_view text) {
   const std::size_t colon = text.find(':');
   if ((colon != 1 && colon != 2) || text.size() != colon + 3) return std::nullopt;
   const std::string_view hour_text = text.substr(0, colon), minute_text = text.substr(colon + 1);
-  if (!std::all_of(hour_text.begin(), hour_text.end(), is_digit) ||
-      !std::all_of(minute_text.begin(), minute_text.end(), is_digit)) {
+  if (!std::all_of(hour_text.begin(), hour_text.end(), io::is_digit) ||
+      !std::all_of(minute_text.begin(), minute_text.end(), io::is_digit)) {
     return std::nullopt;
   }
   int hour = 0;

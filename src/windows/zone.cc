@@ -8,18 +8,16 @@
 #include <limits>
 #include <vector>
 
+#include "io/ascii.h"
+
 namespace careen::windows {
 
 namespace {
 
-char lower(char c) {
-  if (c == ' ') return '_';
-  return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-}
-
-std::string lower(std::string_view text) {
+// What is compared: in lower case, with the underscores of the names of zones for blanks.
+std::string comparable(std::string_view text) {
   std::string out{text};
-  std::transform(out.begin(), out.end(), out.begin(), [](char c) { return lower(c); });
+  std::transform(out.begin(), out.end(), out.begin(), [](char c) { return c == ' ' ? '_' : io::lower(c); });
   return out;
 }
 
@@ -36,10 +34,10 @@ bool one_slip_apart(std::string_view a, std::string_view b) {
 
 // People write another case, blanks, the city alone, or slip.
 std::string suggestion(std::string_view name, const std::vector<date::time_zone>& zones) {
-  const std::string wanted = lower(name);
+  const std::string wanted = comparable(name);
   const auto with = [&](auto like) -> std::string {
-    const auto found =
-        std::find_if(zones.begin(), zones.end(), [&](const date::time_zone& zone) { return like(lower(zone.name())); });
+    const auto found = std::find_if(zones.begin(), zones.end(),
+                                    [&](const date::time_zone& zone) { return like(comparable(zone.name())); });
     return found == zones.end() ? std::string{} : fmt::format("; did you mean {}?", found->name());
   };
   if (wanted.empty()) return {};
@@ -52,10 +50,10 @@ std::string suggestion(std::string_view name, const std::vector<date::time_zone>
 
 // tzdata speaks of times far beyond what nanoseconds can count.
 io::Wall saturated(date::sys_seconds t) {
-  constexpr std::int64_t kLast = std::numeric_limits<std::int64_t>::max() / 1'000'000'000;
+  constexpr std::int64_t kLastSecond = std::numeric_limits<std::int64_t>::max() / 1'000'000'000;
   const std::int64_t seconds = t.time_since_epoch().count();
-  if (seconds > kLast) return io::Wall::max();
-  if (seconds < -kLast) return io::Wall::min();
+  if (seconds > kLastSecond) return io::Wall::max();
+  if (seconds < -kLastSecond) return io::Wall::min();
   return io::Wall{t};
 }
 

@@ -3,10 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "windows/test_times.h"
+
 namespace careen::windows {
 namespace {
-
-io::Wall time(const char* text) { return *io::parse_rfc3339(text); }
 
 TEST(ZoneTest, UtcNeedsNoData) {
   const Zone::Span span = Zone{}.span(io::Wall{});

@@ -38,7 +38,7 @@ function browserPath() {
       if (existsSync(join(folder, name))) return join(folder, name);
     }
   }
-  throw new Error("no chromium is found on the PATH; tools/deps installs it");
+  throw new Error("no chromium is found on the PATH; tools/deps test installs it");
 }
 
 export async function openBrowser() {

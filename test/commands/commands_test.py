@@ -1,8 +1,8 @@
 """The commands as people meet them: help and wrong usage, completion in a real shell, the man page, and the generated
 references, which must be those that the program prints.
 
-    test/commands/commands_test.py build/dev/careen            all of it
-    test/commands/commands_test.py build/dev/careen --renew    writes the references anew
+    test/commands/commands_test.py build/careen            all of it
+    test/commands/commands_test.py build/careen --renew    writes the references anew
 """
 
 import json
@@ -26,7 +26,7 @@ LIMIT = 60
 def run(*words, code=0, environment=None, program=None):
     """stdout and stderr of a command that must end with this code."""
     inherited = {key: value for key, value in os.environ.items()
-                 if key not in ("KUBECONFIG", "COLUMNS", "CAREEN_TOKEN") and not key.lower().endswith("_proxy")}
+                 if key not in ("KUBECONFIG", "COLUMNS", "CAREEN_SERVER", "CAREEN_TOKEN") and not key.lower().endswith("_proxy")}
     result = subprocess.run([program or CAREEN, *words], stdin=subprocess.DEVNULL, capture_output=True, text=True,
                             timeout=LIMIT, env={**inherited, "HOME": "/nonexistent", **(environment or {})})
     if result.returncode != code:
@@ -90,6 +90,28 @@ class WrongUsage(unittest.TestCase):
         self.assertIn("http://127.0.0.1:1", err)
         _, err = run("explain", "n", "--kubeconfig", "/nonexistent/kubeconfig", code=1)
         self.assertIn("/nonexistent/kubeconfig", err)
+
+    def test_the_variable_names_whom_to_ask(self):
+        for command in (["explain", "n"], ["top"], ["status"]):
+            with self.subTest(command):
+                _, err = run(*command, code=2, environment={"CAREEN_SERVER": "ftp://x"})
+                self.assertIn('CAREEN_SERVER: "ftp://x" is neither an http nor an https address', err)
+                self.assertIn("auto", err)
+        _, err = run("explain", "n", code=1, environment={"CAREEN_SERVER": "127.0.0.1:1"})
+        self.assertIn("http://127.0.0.1:1 (CAREEN_SERVER): ", err)
+        # A flag says more.
+        _, err = run("explain", "n", "--server", "127.0.0.1:2", code=1, environment={"CAREEN_SERVER": "ftp://x"})
+        self.assertIn("http://127.0.0.1:2: ", err)
+        _, err = run("explain", "n", "--config", "f", "--kubeconfig", "/nonexistent/k", code=1,
+                     environment={"CAREEN_SERVER": "127.0.0.1:1"})
+        self.assertIn("/nonexistent/k", err)
+
+    def test_whom_auto_finds(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for words, variable in ((["--server", "auto"], ""), ([], "auto")):
+                _, err = run("explain", "n", *words, code=1,
+                             environment={"CAREEN_SERVER": variable, "XDG_RUNTIME_DIR": folder})
+                self.assertIn("no careen of yours runs on this machine", err)
 
     def test_top_without_a_terminal_names_status(self):
         _, err = run("top", "--server", "http://127.0.0.1:1", code=1)
@@ -182,6 +204,10 @@ class Completion(unittest.TestCase):
     def test_files(self):
         self.assertEqual(self.bash("careen explain --kubeconfig kubec"), ["kubeconfig"])
         self.assertEqual(self.bash("careen validate kubec"), ["kubeconfig"])
+
+    def test_servers(self):
+        self.assertEqual(self.bash("careen explain --server "), ["auto"])
+        self.assertEqual(self.bash("careen top --server=a"), ["auto"])
 
     def test_contexts(self):
         with open(self.model.kubeconfig) as file:

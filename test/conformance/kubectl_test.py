@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """A real kubectl, and careen itself, on the model cluster over HTTP.
 
-    CAREEN_BINARY=build/dev/careen test/conformance/kubectl_test.py [KubectlTest.test_nodes …]
+    CAREEN_BINARY=build/careen test/conformance/kubectl_test.py [KubectlTest.test_nodes …]
 """
 
 import json
@@ -22,7 +22,7 @@ from careen import Careen, poll  # noqa: E402
 from kinds import CRD  # noqa: E402
 from model import Model  # noqa: E402
 
-BINARY = os.path.abspath(os.environ.get("CAREEN_BINARY", os.path.join(ROOT, "build", "dev", "careen")))
+BINARY = os.path.abspath(os.environ.get("CAREEN_BINARY", os.path.join(ROOT, "build", "careen")))
 TOOL = os.path.join(ROOT, "tools", "testcluster", "testcluster")
 
 PROFILE = """

@@ -2,7 +2,7 @@
 """Runs the same random operations on the model cluster and on a real kube-apiserver, and compares every answer and
 every watch event.
 
-    CAREEN_BINARY=build/dev/careen test/conformance/run.py      the seeds of the test
+    CAREEN_BINARY=build/careen test/conformance/run.py      the seeds of the test
     test/conformance/run.py --seed 7 --operations 5000          more
     test/conformance/run.py --seed 7 --operations 900 --only 3,17,899    just these of them
     test/conformance/run.py --pods                              only pods, evictions and disruption budgets
@@ -229,7 +229,7 @@ def main():
     parser.add_argument("--shrink", type=float, default=20, metavar="SECONDS", help="to look for fewer operations")
     parser.add_argument("--deadline", type=int, default=280, metavar="SECONDS", help="for the whole run")
     arguments = parser.parse_args()
-    binary = os.path.abspath(os.environ.get("CAREEN_BINARY", os.path.join(ROOT, "build", "dev", "careen")))
+    binary = os.path.abspath(os.environ.get("CAREEN_BINARY", os.path.join(ROOT, "build", "careen")))
     if not arguments.itself and not os.access(binary, os.X_OK):
         print(f"there is no program {binary}; build careen first, or set CAREEN_BINARY", file=sys.stderr)
         return 2

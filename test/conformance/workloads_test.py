@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The same workloads on the model cluster and on a real control plane: at rest, their status and their pods are alike.
 
-    CAREEN_BINARY=build/dev/careen test/conformance/workloads_test.py
+    CAREEN_BINARY=build/careen test/conformance/workloads_test.py
     TESTCLUSTER=name test/conformance/workloads_test.py      with a cluster of four nodes that runs already
 """
 
@@ -22,7 +22,7 @@ from careen import poll  # noqa: E402
 from cluster import Cluster  # noqa: E402
 from model import Model  # noqa: E402
 
-BINARY = os.path.abspath(os.environ.get("CAREEN_BINARY", os.path.join(ROOT, "build", "dev", "careen")))
+BINARY = os.path.abspath(os.environ.get("CAREEN_BINARY", os.path.join(ROOT, "build", "careen")))
 NAMESPACE = "alike"
 NODES = 4
 PATIENCE = 120

@@ -1,16 +1,20 @@
 #!/usr/bin/env python3
 """careen demo as a person uses it: every command that it prints, a real kubectl, Ctrl-C.
 
-    CAREEN_BINARY=build/dev/careen test/demo/demo_test.py [DemoTest.test_… …]
+    CAREEN_BINARY=build/careen test/demo/demo_test.py [DemoTest.test_… …]
 """
 
+import fcntl
 import json
 import os
+import pty
 import re
 import signal
+import struct
 import subprocess
 import sys
 import tempfile
+import termios
 import threading
 import unittest
 
@@ -21,7 +25,7 @@ sys.dont_write_bytecode = True
 
 from careen import _die_with_parent, http_get, poll  # noqa: E402
 
-BINARY = os.path.abspath(os.environ.get("CAREEN_BINARY", os.path.join(ROOT, "build", "dev", "careen")))
+BINARY = os.path.abspath(os.environ.get("CAREEN_BINARY", os.path.join(ROOT, "build", "careen")))
 TOOL = os.path.join(ROOT, "tools", "testcluster", "testcluster")
 # The last line before the live log.
 READY = "Ctrl-C ends it."
@@ -32,9 +36,10 @@ class Demo:
 
     def __init__(self, folder, path, *flags):
         self.lines = []
-        # Temporary files go where the test can see that they are removed.
-        environment = {**os.environ, "TMPDIR": folder, "PATH": path}
-        environment.pop("KUBECONFIG", None)
+        # What it leaves in files goes where the test can see that it is removed.
+        environment = {**os.environ, "TMPDIR": folder, "XDG_RUNTIME_DIR": folder, "PATH": path}
+        for name in ("KUBECONFIG", "CAREEN_SERVER"):
+            environment.pop(name, None)
         self.process = subprocess.Popen([BINARY, "demo", "--listen", "127.0.0.1:0", *flags], stdin=subprocess.DEVNULL,
                                         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment,
                                         preexec_fn=_die_with_parent)
@@ -60,6 +65,10 @@ class Demo:
         end = next(i for i, line in enumerate(self.lines) if READY in line)
         return [line.strip() for line in self.lines[:end] if line.startswith("    ")]
 
+    @property
+    def dashboard(self):
+        return self.found(r"Dashboard +(\S+)/")
+
     def end(self):
         self.process.send_signal(signal.SIGINT)
         code = self.process.wait(30)
@@ -83,17 +92,64 @@ class DemoTest(unittest.TestCase):
         self.addCleanup(lambda: demo.process.poll() is None and demo.process.kill())
         return demo
 
+    def environment(self):
+        """Of the other terminal: nothing in it leads to the demonstration but what that prints."""
+        return {"PATH": self.path, "HOME": self.folder.name, "XDG_RUNTIME_DIR": self.folder.name, "LANG": "C.UTF-8"}
+
+    def pasted(self, demo, command):
+        """The command in the other terminal, after the line that is to be pasted first."""
+        exports = [one for one in demo.commands() if one.startswith("export ")]
+        self.assertEqual(exports, demo.commands()[:1], demo.text)
+        return ["bash", "-c", f"{exports[0]}\n{command}"]
+
     def shell(self, demo, command):
-        """Runs it as in the other terminal of the hints."""
-        export = next(one for one in demo.commands() if one.startswith("export "))
-        return subprocess.run(["bash", "-c", f"{export}\n{command}"], text=True, stdout=subprocess.PIPE,
-                              stderr=subprocess.PIPE, timeout=60,
-                              env={**os.environ, "PATH": self.path, "HOME": self.folder.name})
+        return subprocess.run(self.pasted(demo, command), text=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, timeout=60, env=self.environment())
 
     def run_ok(self, demo, command):
         result = self.shell(demo, command)
         self.assertEqual(result.returncode, 0, f"{command}\n{result.stdout}\n{result.stderr}")
         return result.stdout
+
+    def asked(self, demo, command):
+        """What a command says that is to ask the demonstration's careen, and whom it has asked."""
+        result = self.shell(demo, command)
+        self.assertEqual(result.returncode, 0, f"{command}\n{result.stdout}\n{result.stderr}")
+        self.assertIn(f"from careen at {demo.dashboard}", result.stderr, command)
+        return result.stdout
+
+    def on_terminal(self, demo, command, awaited, keys):
+        """What a command shows on a terminal until `awaited` is there; then it gets these keys, and must end well."""
+        ours, its = pty.openpty()
+        fcntl.ioctl(its, termios.TIOCSWINSZ, struct.pack("HHHH", 50, 160, 0, 0))
+
+        def own_terminal():
+            _die_with_parent()
+            os.setsid()
+            fcntl.ioctl(its, termios.TIOCSCTTY, 0)
+
+        process = subprocess.Popen(self.pasted(demo, command), stdin=its, stdout=its, stderr=its, close_fds=True,
+                                   env={**self.environment(), "TERM": "xterm"}, preexec_fn=own_terminal)
+        os.close(its)
+        shown = []
+
+        def read():
+            try:
+                while data := os.read(ours, 65536):
+                    shown.append(data.decode(errors="replace"))
+            except OSError:  # the other side is closed
+                pass
+
+        reader = threading.Thread(target=read, daemon=True)
+        reader.start()
+        poll(lambda: awaited in "".join(shown) or process.poll() is not None, 30, f"{awaited} of {command}")
+        os.write(ours, keys)
+        code = process.wait(30)
+        reader.join(10)
+        os.close(ours)
+        text = "".join(shown)
+        self.assertEqual(code, 0, text)
+        return text
 
     def node(self, demo, name):
         return json.loads(self.run_ok(demo, f"kubectl get node {name} -o json"))
@@ -107,7 +163,15 @@ class DemoTest(unittest.TestCase):
         for command in commands:
             if command == "careen status" and any("maintain" in one for one in outputs):
                 poll(lambda: "data/orders" in self.run_ok(demo, "careen status"), 60, "the blocked drain")
-            outputs[command] = self.run_ok(demo, command)
+            if command == "careen top":
+                outputs[command] = self.on_terminal(demo, command, "BUDGETS", b"q")
+            elif command.startswith(("careen status", "careen explain")):
+                outputs[command] = self.asked(demo, command)
+            else:
+                outputs[command] = self.run_ok(demo, command)
+        self.assertIn("BUDGET", outputs["careen status"])
+        self.assertIn("node-9", outputs["careen explain node-9"])
+        self.assertIn("os-update", outputs["careen top"])
         nodes = next(text for one, text in outputs.items() if one.startswith("kubectl get nodes"))
         self.assertEqual(len(nodes.splitlines()), 61)
         annotated = next(one for one in commands if "kubectl annotate" in one)
@@ -118,14 +182,46 @@ class DemoTest(unittest.TestCase):
              120, "the approved node's turn")
         self.assertEqual(demo.end(), 0)
 
+    def test_nodes_are_in_the_order_people_count(self):
+        demo = self.start("--no-actors")
+        numbers = list(range(60))
+        port = int(demo.found(r"Dashboard +http://127\.0\.0\.1:(\d+)/"))
+        fleet = json.loads(http_get(port, "/careen/v1/fleet")[1])
+        self.assertEqual([row["name"] for row in fleet["nodes"]], [f"node-{number}" for number in numbers])
+        shown = json.loads(self.run_ok(demo, "careen status -o json"))["maintenances"]
+        named = [int(row["node"].removeprefix("node-")) for row in shown]
+        self.assertGreater(len(named), 20)
+        self.assertEqual(named, sorted(named))
+        lines = self.run_ok(demo, "careen drain --dry-run --ignore-daemonsets -l topology.kubernetes.io/zone=zone-a")
+        drained = [int(number) for number in re.findall(r"node/node-(\d+) cordoned", lines)]
+        self.assertEqual(drained, numbers[::3])
+        self.assertEqual(demo.end(), 0)
+
+    def test_a_careen_on_this_machine_is_found(self):
+        demo = self.start("--no-actors")
+        status = "CAREEN_SERVER=auto careen status"
+        found = self.shell(demo, status)
+        self.assertIn(f"from careen at {demo.dashboard} (CAREEN_SERVER=auto)", found.stderr)
+        self.assertIn(demo.dashboard, self.shell(demo, "careen explain node-1 --server auto").stderr)
+        other = self.start("--no-actors")
+        both = self.shell(demo, "careen explain node-1 --server auto")
+        self.assertEqual(both.returncode, 1)
+        for one in (demo, other):
+            self.assertIn(f"{one.dashboard}  careen demo, process {one.process.pid}", both.stderr)
+        # What is left of one that was killed leads nobody astray.
+        other.process.kill()
+        other.process.wait(30)
+        other.process.stdout.close()
+        self.assertIn(demo.dashboard, self.shell(demo, "careen explain node-1 --server auto").stderr)
+        self.assertEqual(demo.end(), 0)
+        self.assertIn("no careen of yours runs", self.shell(demo, "careen explain node-1 --server auto").stderr)
+
     def test_drains_and_watches_at_any_speed(self):
         for speed in ("1", "60"):
             with self.subTest(speed=speed):
                 demo = self.start("--speed", speed, "--no-actors")
-                export = next(one for one in demo.commands() if one.startswith("export "))
-                with subprocess.Popen(["bash", "-c", f"{export}\nexec kubectl get nodes -w -o name"], text=True,
-                                      env={**os.environ, "PATH": self.path, "HOME": self.folder.name},
-                                      stdout=subprocess.PIPE) as watch:
+                with subprocess.Popen(self.pasted(demo, "exec kubectl get nodes -w -o name"), text=True,
+                                      env=self.environment(), stdout=subprocess.PIPE) as watch:
                     lines = []
                     reader = threading.Thread(target=lambda: lines.extend(iter(watch.stdout.readline, "")))
                     reader.start()

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """End-to-end tests of careen on a real control plane.
 
-    CAREEN_BINARY=build/dev/careen test/e2e/run.py            all of them
+    CAREEN_BINARY=build/careen test/e2e/run.py            all of them
     test/e2e/run.py round.RoundTest outages                   those of a class, or of a module
 
 Brings up a cluster of its own with tools/testcluster, and takes it down again however the run ends. When a test
@@ -105,7 +105,7 @@ def main():
                         help="for the whole run (default: 1040)")
     arguments = parser.parse_args()
 
-    os.environ.setdefault("CAREEN_BINARY", os.path.join(ROOT, "build", "dev", "careen"))
+    os.environ.setdefault("CAREEN_BINARY", os.path.join(ROOT, "build", "careen"))
     os.environ["CAREEN_BINARY"] = os.path.abspath(os.environ["CAREEN_BINARY"])
     if not os.access(os.environ["CAREEN_BINARY"], os.X_OK):
         print(f"there is no program {os.environ['CAREEN_BINARY']}; build careen first, or set CAREEN_BINARY",

@@ -16,8 +16,6 @@ constexpr io::Duration kLag = io::seconds{1};
 // Of the clock by which careen counts; and between a request and its repetition.
 constexpr io::Duration kSlack = io::seconds{1};
 
-std::string text_at(JsonView object, std::string_view key) { return std::string(object[key].text().value_or("")); }
-
 std::string_view without_query(std::string_view path) { return path.substr(0, path.find('?')); }
 
 // A request about one pod: /api/v1/namespaces/NS/pods/NAME and maybe /eviction.

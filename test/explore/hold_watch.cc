@@ -14,7 +14,7 @@ namespace {
 constexpr std::string_view kRecord = "careen.dev/holds";
 constexpr std::string_view kExclude = "remediation.medik8s.io/exclude-from-remediation";
 constexpr const char* kCordon = "cordon";
-constexpr io::Duration kPrompt = io::seconds{4};
+constexpr io::Duration kLongestHeldOn = io::seconds{4};
 constexpr const char* kTaints[] = {"node.kubernetes.io/unschedulable:NoSchedule", "medik8s.io/drain:NoSchedule"};
 
 std::string shown(const std::optional<std::string>& value) { return value ? "\"" + *value + "\"" : "nothing"; }
@@ -132,7 +132,7 @@ void HoldWatch::withdrawn(const std::string& node, const std::string& owner, boo
 void HoldWatch::check_withdrawn(io::Steady now, io::Steady calm_since) {
   for (auto& [name, node] : nodes_) {
     for (const auto& [owner, since] : node.withdrawn) {
-      if (now - std::max(since, calm_since) < kPrompt) continue;
+      if (now - std::max(since, calm_since) < kLongestHeldOn) continue;
       report_("withdrawn", fmt::format("node {} is still held by {} {} after its transition was called off", name,
                                        owner, io::format_duration(now - since)));
       node.withdrawn.clear();

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "budget/ledger.h"
+#include "budget/ledger_record.h"
 #include "profiles/names.h"
 
 namespace careen::explore {
@@ -20,7 +21,7 @@ constexpr io::Duration kLeaseDuration = io::seconds{15};
 // From the start of the calm on, faults may still be felt for so long: pauses after failures, a new leader.
 constexpr io::Duration kGrace = io::minutes{2};
 // Between the time a wait is over and the write that says so.
-constexpr io::Duration kPrompt = io::seconds{2};
+constexpr io::Duration kPromptWrite = io::seconds{2};
 constexpr std::string_view kLeaseConnection = "/lease";
 constexpr std::string_view kPods = "/api/v1/pods";
 constexpr std::string_view kBudgets = "/apis/policy/v1/poddisruptionbudgets";
@@ -28,8 +29,6 @@ constexpr std::string_view kNodeLeases = "medik8s-leases";
 // How old the facts can be that careen acts on: while all is well, and otherwise.
 constexpr io::Duration kUsualLag = io::seconds{1};
 constexpr io::Duration kLongestLag = io::minutes{5};
-
-std::string text_at(JsonView object, std::string_view key) { return std::string(object[key].text().value_or("")); }
 
 std::optional<budget::LedgerRecord> ledger_in(const sim::Text& lease) {
   if (!lease) return std::nullopt;
@@ -501,7 +500,7 @@ void Invariants::check_move(const sim::Change& change, Process& process, const P
   const io::Wall due = was->transition + plan.stay - process.skew;
   const io::Duration late = time_.wall_now() - due;
   const bool due_in_calm = calm_since_ && time_.now() - late > *calm_since_ + kGrace;
-  if (due_in_calm && late > kPrompt) blame(fmt::format("{} after its wait was over", io::format_duration(late)));
+  if (due_in_calm && late > kPromptWrite) blame(fmt::format("{} after its wait was over", io::format_duration(late)));
 }
 
 // What is true of the cluster, or was a moment ago.

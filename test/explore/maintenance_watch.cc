@@ -19,8 +19,6 @@ constexpr std::string_view kMark = "careen.dev/begun";
 constexpr const char* kLeases = "/apis/coordination.k8s.io/v1/leases";
 constexpr std::string_view kLeasePrefix = "/apis/coordination.k8s.io/v1/namespaces/medik8s-leases/leases/node-";
 
-std::string text_at(JsonView object, std::string_view key) { return std::string(object[key].text().value_or("")); }
-
 bool has_finalizer(JsonView object) {
   bool found = false;
   object["metadata"]["finalizers"].for_each_element([&](JsonView one) { found |= one.text() == kFinalizer; });

@@ -12,6 +12,11 @@
 
 namespace careen::explore {
 
+// Of an object that the API server holds; empty without that text.
+inline std::string text_at(kube::JsonView object, std::string_view key) {
+  return std::string(object[key].text().value_or(""));
+}
+
 struct NodeFacts {
   kube::Json document;
   std::string uid;

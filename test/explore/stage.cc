@@ -4,6 +4,10 @@
 
 #include <algorithm>
 
+#include "budget/ledger_record.h"
+#include "io/metrics.h"
+#include "io/problems.h"
+#include "kube/election.h"
 #include "profiles/names.h"
 
 namespace careen::explore {

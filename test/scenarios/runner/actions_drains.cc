@@ -15,10 +15,10 @@ constexpr io::Duration kUsualGrace = io::seconds{30};
 struct WorkloadKind {
   std::string_view name, collection;
 };
-constexpr WorkloadKind kKinds[] = {{"Deployment", "apis/apps/v1"},
-                                   {"StatefulSet", "apis/apps/v1"},
-                                   {"DaemonSet", "apis/apps/v1"},
-                                   {"Job", "apis/batch/v1"}};
+constexpr WorkloadKind kWorkloadKinds[] = {{"Deployment", "apis/apps/v1"},
+                                           {"StatefulSet", "apis/apps/v1"},
+                                           {"DaemonSet", "apis/apps/v1"},
+                                           {"Job", "apis/batch/v1"}};
 
 std::string plural_of_kind(std::string_view kind) {
   std::string out(kind);
@@ -83,10 +83,11 @@ PlannedObject read_workload(const Member& member, Reading& reading) {
   const auto [ns, name] = read_place(member, "a workload", reading.faults);
   Fields fields(member.value, "a workload", reading.faults);
   const std::string kind = fields.text("kind").value_or("Deployment");
-  const auto known = std::find_if(std::begin(kKinds), std::end(kKinds), [&](const auto& k) { return k.name == kind; });
-  if (known == std::end(kKinds)) {
+  const auto known =
+      std::find_if(std::begin(kWorkloadKinds), std::end(kWorkloadKinds), [&](const auto& k) { return k.name == kind; });
+  if (known == std::end(kWorkloadKinds)) {
     std::vector<std::string> names;
-    for (const WorkloadKind& one : kKinds) names.emplace_back(one.name);
+    for (const WorkloadKind& one : kWorkloadKinds) names.emplace_back(one.name);
     reading.faults.unknown(member.where, "kind of workload", kind, names);
     return {};
   }

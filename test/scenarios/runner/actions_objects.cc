@@ -97,7 +97,7 @@ std::optional<Taint> read_one_taint(const Value& value, Faults& faults) {
   return Taint{pair.substr(0, equals), equals == std::string::npos ? "" : pair.substr(equals + 1), effect};
 }
 
-Json to_json(const Taint& taint) {
+Json taint_json(const Taint& taint) {
   Json out = Json::object({{"key", taint.key}, {"effect", taint.effect}});
   if (!taint.value.empty()) out.set({"value"}, taint.value);
   return out;
@@ -167,7 +167,7 @@ std::vector<PlannedObject> read_nodes(const Value& value, Reading& reading) {
     Json taints = Json::array();
     if (const Value* list = fields.find("taints")) {
       for (const Value* item : items(*list)) {
-        if (const auto taint = read_one_taint(*item, reading.faults)) taints.push_back(to_json(*taint));
+        if (const auto taint = read_one_taint(*item, reading.faults)) taints.push_back(taint_json(*taint));
       }
     }
     fields.finish();
@@ -330,7 +330,7 @@ Perform read_taint(const Value& value, Reading& reading) {
       const std::string wrong = on_each(stage, names, [&](const std::string& path, size_t) {
         for (const Taint& taint : taints) {
           Json all = taints_without(stage.cluster.api.object(path), taint.key);
-          all.push_back(to_json(taint));
+          all.push_back(taint_json(taint));
           set_taints(stage, path, std::move(all));
         }
       });

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 
+#include "kube/election.h"
 #include "kube/events.h"
+#include "profiles/controller.h"
 
 namespace careen::scenarios {
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "io/virtual_time.h"
+#include "profiles/decide.h"
 #include "replica/model_process.h"
 #include "timeline.h"
 

@@ -12,6 +12,9 @@ namespace careen::scenarios {
 
 using Check = std::function<Verdict(const Stage&, const Mark& since)>;
 
+// Of many things that were seen instead, an answer shows so many.
+inline constexpr size_t kMostShown = 6;
+
 struct ExpectationKind {
   std::string_view name;
   Check (*read)(const Value& value, Reading& reading);

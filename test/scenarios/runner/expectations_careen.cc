@@ -5,6 +5,8 @@
 #include <sstream>
 
 #include "expectations.h"
+#include "io/metrics.h"
+#include "io/problems.h"
 #include "view/info_source.h"
 
 namespace careen::scenarios {

@@ -9,8 +9,6 @@ namespace careen::scenarios {
 
 namespace {
 
-constexpr size_t kMostShown = 6;
-
 struct EventWanted {
   std::string reason = "*", node = "*", note = "*";
   Amount times = kAtLeastOnce;

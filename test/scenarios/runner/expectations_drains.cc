@@ -12,13 +12,6 @@ using kube::JsonView;
 
 namespace {
 
-constexpr size_t kMostShown = 5;
-
-std::optional<bool> optional_flag(Fields& fields, std::string_view key) {
-  if (!fields.find(key)) return std::nullopt;
-  return fields.flag(key);
-}
-
 // A text that may also be missing: null.
 struct TextWanted {
   std::optional<std::string> pattern{};
@@ -64,7 +57,7 @@ MaintenanceWanted read_one_maintenance(const Member& member, Reading& reading) {
   wanted.phase = optional_text(fields, "phase");
   wanted.error = optional_text(fields, "error");
   wanted.blocked = optional_text(fields, "blocked");
-  wanted.drained = optional_flag(fields, "drained");
+  wanted.drained = fields.optional_flag("drained");
   const std::pair<const char*, const char*> numbers[] = {{"progress", "/status/drainProgress"},
                                                          {"to-evict", "/status/evictionPods"},
                                                          {"pods", "/status/totalpods"},
@@ -141,8 +134,8 @@ PodsWanted read_some_pods(const Member& member, Reading& reading) {
     reading.node_names(wanted.node, node->where);
   }
   wanted.phase = fields.text("phase").value_or("*");
-  wanted.ready = optional_flag(fields, "ready");
-  wanted.terminating = optional_flag(fields, "terminating");
+  wanted.ready = fields.optional_flag("ready");
+  wanted.terminating = fields.optional_flag("terminating");
   fields.finish();
   return wanted;
 }

@@ -14,8 +14,6 @@ using kube::JsonView;
 
 namespace {
 
-constexpr size_t kMostShown = 5;
-
 // What is asked of one node. Empty members ask nothing.
 struct Facts {
   bool gone = false;
@@ -31,11 +29,6 @@ void check_state(const Value& value, const std::string& text, Faults& faults) {
   if (!is_state(text)) {
     faults.unknown(value.where, "state", text, {"operational", "maintenance-required", "in-maintenance", "gone"});
   }
-}
-
-std::optional<bool> optional_flag(Fields& fields, std::string_view key) {
-  if (!fields.find(key)) return std::nullopt;
-  return fields.flag(key);
 }
 
 Facts read_facts(const Value& value, Reading& reading) {
@@ -58,8 +51,8 @@ Facts read_facts(const Value& value, Reading& reading) {
   facts.labels = keys("labels");
   facts.annotations = keys("annotations");
   facts.profiles = keys("profiles");
-  facts.cordoned = optional_flag(fields, "cordoned");
-  facts.ready = optional_flag(fields, "ready");
+  facts.cordoned = fields.optional_flag("cordoned");
+  facts.ready = fields.optional_flag("ready");
   if (const Value* taints = fields.find("taints")) {
     for (const Value* item : items(*taints)) {
       if (const auto text = read_text(*item, "a taint", reading.faults)) facts.taints.push_back(*text);

@@ -12,7 +12,6 @@ using kube::JsonView;
 
 namespace {
 
-constexpr size_t kMostShown = 6;
 using Message = sim::Outside::Message;
 
 struct MessageWanted {

@@ -142,6 +142,11 @@ bool Fields::flag(std::string_view key, bool otherwise) {
   return otherwise;
 }
 
+std::optional<bool> Fields::optional_flag(std::string_view key) {
+  if (!find(key)) return std::nullopt;
+  return flag(key);
+}
+
 void Fields::finish() {
   for (const Member& member : members_) {
     if (std::find(asked_.begin(), asked_.end(), member.key) != asked_.end()) continue;

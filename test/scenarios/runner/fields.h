@@ -65,6 +65,7 @@ class Fields {
   std::optional<io::Duration> span(std::string_view key);
   std::optional<Amount> amount(std::string_view key);
   bool flag(std::string_view key, bool otherwise = false);
+  std::optional<bool> optional_flag(std::string_view key);
   // What is left is unknown.
   void finish();
 

@@ -10,6 +10,7 @@
 #include "expectations.h"
 #include "play.h"
 #include "scenario_file.h"
+#include "source_dir.h"
 
 namespace careen::scenarios {
 namespace {
@@ -175,7 +176,7 @@ std::string outcome_of(const std::filesystem::path& path) {
 
 TEST(Language, WhatMustFailFailsAndSaysWhy) {
   int files = 0;
-  for (const auto& entry : std::filesystem::directory_iterator(CAREEN_SOURCE_DIR "/test/scenarios/failing")) {
+  for (const auto& entry : std::filesystem::directory_iterator(test::source_path("test/scenarios/failing"))) {
     if (entry.path().extension() != ".yaml") continue;
     ++files;
     const auto promised = promised_lines(read_text_file(entry.path()));
@@ -193,7 +194,7 @@ TEST(Language, WhatMustFailFailsAndSaysWhy) {
 }
 
 TEST(Language, EqualSeedsGiveEqualRuns) {
-  const std::string path = CAREEN_SOURCE_DIR "/test/scenarios/lost_requests.yaml";
+  const std::string path = test::source_path("test/scenarios/lost_requests.yaml");
   const auto scenario = read_scenario(read_text_file(path), path);
   ASSERT_TRUE(scenario) << scenario.error();
   EXPECT_EQ(play(*scenario, 7).timeline, play(*scenario, 7).timeline);
@@ -203,7 +204,7 @@ TEST(Language, EqualSeedsGiveEqualRuns) {
 // A kind that no scenario uses is a kind that nobody has tried.
 TEST(Language, EveryKindIsUsedByAScenario) {
   std::string all;
-  for (const auto& entry : std::filesystem::directory_iterator(CAREEN_SOURCE_DIR "/test/scenarios")) {
+  for (const auto& entry : std::filesystem::directory_iterator(test::source_path("test/scenarios"))) {
     if (entry.path().extension() == ".yaml") all += read_text_file(entry.path());
   }
   const auto used = [&](std::string_view name) {
@@ -217,7 +218,7 @@ TEST(Language, EveryKindIsUsedByAScenario) {
 }
 
 TEST(Language, TheDocumentationKnowsEveryKind) {
-  const std::string text = read_text_file(CAREEN_SOURCE_DIR "/docs/scenarios.md");
+  const std::string text = read_text_file(test::source_path("docs/scenarios.md"));
   for (const ActionKind& kind : action_kinds()) EXPECT_THAT(text, HasSubstr("| `" + std::string(kind.name) + "` |"));
   for (const ExpectationKind& kind : expectation_kinds()) {
     EXPECT_THAT(text, HasSubstr("| `" + std::string(kind.name) + "` |"));
@@ -226,7 +227,7 @@ TEST(Language, TheDocumentationKnowsEveryKind) {
 
 // The example in the documentation and the output it promises.
 TEST(Language, TheExampleOfTheDocumentationIsTrue) {
-  const std::string text = read_text_file(CAREEN_SOURCE_DIR "/docs/scenarios.md");
+  const std::string text = read_text_file(test::source_path("docs/scenarios.md"));
   const auto block = [&](std::string_view opening) {
     const size_t begin = text.find(opening);
     EXPECT_NE(begin, std::string::npos) << opening;

@@ -13,7 +13,7 @@ using kube::JsonView;
 
 namespace {
 
-PodView view_of(const Json& pod) {
+PodView pod_view(const Json& pod) {
   PodView view;
   pod.at("/metadata/labels").for_each_member([&](std::string_view key, JsonView value) {
     view.labels.emplace(key, value.text().value_or(""));
@@ -50,7 +50,7 @@ void PodsSeen::see(const sim::Change& change, bool by_careen) {
   if (gone) {
     pods_.erase(key);
   } else {
-    pods_[key] = view_of(*Json::parse(*change.object));
+    pods_[key] = pod_view(*Json::parse(*change.object));
   }
   const bool taken = before.healthy() && (gone || pods_[key].terminating);
   if (taken && by_careen) check_budgets(change.ns, change.name, before);

@@ -7,6 +7,7 @@
 #include "actions.h"
 #include "expectations.h"
 #include "profiles/yaml_document.h"
+#include "source_dir.h"
 
 namespace careen::scenarios {
 
@@ -169,7 +170,7 @@ class ScenarioReader {
     here.directory.clear();
     const Value name{.kind = Value::Kind::string,
                      .where = root_.where,
-                     .text = CAREEN_SOURCE_DIR "/deploy/crds/nodemaintenance.yaml",
+                     .text = test::source_path("deploy/crds/nodemaintenance.yaml"),
                      .integer = {},
                      .items = {},
                      .entries = {}};

@@ -33,7 +33,7 @@ std::string text_or(JsonView value, std::string_view otherwise = "") {
   return std::string(value.text().value_or(otherwise));
 }
 
-NodeView view_of(const Json& node) {
+NodeView node_view(const Json& node) {
   NodeView view;
   view.labels = texts(node.at("/metadata/labels"));
   view.annotations = texts(node.at("/metadata/annotations"));
@@ -144,7 +144,7 @@ void Witness::see_node(const sim::Change& change) {
     nodes_.erase(change.name);
     return;
   }
-  NodeView& after = nodes_[change.name] = view_of(*Json::parse(*change.object));
+  NodeView& after = nodes_[change.name] = node_view(*Json::parse(*change.object));
   if (before.state() != "in-maintenance" && after.state() == "in-maintenance") {
     entries_.push_back({change.at, change.name});
   }

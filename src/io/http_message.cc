@@ -1,0 +1,184 @@
+#include "io/http_message.h"
+
+#include <algorithm>
+#include <boost/beast/http/empty_body.hpp>
+#include <boost/beast/http/parser.hpp>
+#include <boost/beast/http/string_body.hpp>
+#include <optional>
+
+namespace careen::io {
+
+namespace {
+
+namespace http = boost::beast::http;
+using ErrorCode = boost::system::error_code;
+
+constexpr uint32_t kMaxHeader = 64 << 10;
+// What cannot be parsed until more has come: a head, or the line before a chunk.
+constexpr size_t kMaxUnparsed = kMaxHeader + (64 << 10);
+
+std::optional<std::string> percent_decode(std::string_view text) {
+  const auto digit = [](char c) {
+    return c >= '0' && c <= '9'   ? c - '0'
+           : c >= 'a' && c <= 'f' ? c - 'a' + 10
+           : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                  : -1;
+  };
+  std::string out;
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (text[i] != '%') {
+      out += text[i];
+      continue;
+    }
+    if (i + 2 >= text.size() || digit(text[i + 1]) < 0 || digit(text[i + 2]) < 0) return std::nullopt;
+    out += static_cast<char>(digit(text[i + 1]) * 16 + digit(text[i + 2]));
+    i += 2;
+  }
+  if (out.find('\0') != std::string::npos) return std::nullopt;
+  return out;
+}
+
+std::string without_controls(std::string_view text) {
+  std::string out(text);
+  std::erase_if(out, [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F; });
+  return out;
+}
+
+tl::unexpected<Refusal> refuse(int status, std::string reason) {
+  return tl::make_unexpected(Refusal{status, std::move(reason)});
+}
+
+tl::unexpected<Refusal> refuse(const ErrorCode& error) {
+  if (error == http::error::body_limit) return refuse(413, "the body is too large");
+  if (error == http::error::header_limit) return refuse(431, "the headers are too large");
+  return refuse(400, "the request is no HTTP: " + error.message());
+}
+
+using Head = http::response<http::empty_body>;
+
+Head begin_head(const ServerResponse& response, bool http_1_0) {
+  Head head;
+  head.version(http_1_0 ? 10 : 11);
+  head.result(static_cast<unsigned>(response.status));
+  for (const auto& [name, value] : response.headers) head.insert(name, without_controls(value));
+  return head;
+}
+
+std::string text_of(const Head& head) {
+  std::string text = head.version() == 10 ? "HTTP/1.0 " : "HTTP/1.1 ";
+  text += std::to_string(head.result_int());
+  text += ' ';
+  text += std::string_view(head.reason());
+  text += "\r\n";
+  for (const auto& field : head) {
+    text += std::string_view(field.name_string());
+    text += ": ";
+    text += std::string_view(field.value());
+    text += "\r\n";
+  }
+  text += "\r\n";
+  return text;
+}
+
+}  // namespace
+
+struct RequestParser::Parts {
+  explicit Parts(size_t max) : max_body(max) { begin(); }
+
+  void begin() {
+    parser.emplace();
+    parser->header_limit(kMaxHeader);
+    parser->body_limit(max_body);
+  }
+
+  // Parses until `reached`; false when it needs more bytes for that.
+  template <class Reached>
+  tl::expected<bool, Refusal> parse_until(Reached reached) {
+    while (!reached()) {
+      if (unparsed.empty()) return false;
+      ErrorCode error;
+      const size_t length = parser->put(boost::asio::const_buffer(unparsed.data(), unparsed.size()), error);
+      unparsed.erase(0, length);
+      if (error == http::error::need_more) {
+        if (unparsed.size() >= kMaxUnparsed) return refuse(http::error::header_limit);
+        return false;
+      }
+      if (error) return refuse(error);
+    }
+    return true;
+  }
+
+  size_t max_body;
+  std::string unparsed;
+  std::optional<http::request_parser<http::string_body>> parser;
+};
+
+RequestParser::RequestParser(size_t max_body) : parts_(std::make_unique<Parts>(max_body)) {}
+RequestParser::~RequestParser() = default;
+
+void RequestParser::begin() { parts_->begin(); }
+void RequestParser::add(std::string_view bytes) { parts_->unparsed += bytes; }
+bool RequestParser::has_bytes() const { return !parts_->unparsed.empty(); }
+
+tl::expected<bool, Refusal> RequestParser::has_head() {
+  return parts_->parse_until([this] { return parts_->parser->is_header_done(); });
+}
+
+tl::expected<bool, Refusal> RequestParser::has_all() {
+  parts_->parser->eager(true);
+  return parts_->parse_until([this] { return parts_->parser->is_done(); });
+}
+
+bool RequestParser::is_http_1_0() const { return parts_->parser->get().version() == 10; }
+bool RequestParser::keeps_alive() const { return parts_->parser->get().keep_alive(); }
+bool RequestParser::expects_continue() const {
+  const auto& parser = *parts_->parser;
+  return boost::beast::iequals(parser.get()[http::field::expect], "100-continue") && !parser.is_done();
+}
+
+tl::expected<ServerRequest, Refusal> RequestParser::take() {
+  auto& message = parts_->parser->get();
+  std::string_view target(message.target().data(), message.target().size());
+  // The absolute form, as it is sent to a proxy.
+  if (const size_t scheme = target.find("://"); !target.starts_with('/') && scheme != std::string_view::npos) {
+    target.remove_prefix(std::min(target.find('/', scheme + 3), target.size()));
+    if (target.empty()) target = "/";
+  }
+  const size_t question = std::min(target.find('?'), target.size());
+  auto path = percent_decode(target.substr(0, question));
+  if (!path) return refuse(400, "the path is not properly encoded");
+
+  ServerRequest request;
+  request.method = std::string(message.method_string());
+  request.target = std::string(target);
+  request.path = std::move(*path);
+  request.query = std::string(target.substr(std::min(question + 1, target.size())));
+  for (const auto& field : message) {
+    request.headers.emplace_back(std::string(field.name_string()), std::string(field.value()));
+  }
+  request.body = std::move(message.body());
+  return request;
+}
+
+bool may_have_body(int status) { return status >= 200 && status != 204 && status != 304; }
+
+std::string head_of(const ServerResponse& response, bool http_1_0, bool keep_alive) {
+  Head head = begin_head(response, http_1_0);
+  if (may_have_body(response.status)) {
+    head.set(http::field::content_type, without_controls(response.content_type));
+    head.content_length(response.body.size());
+  }
+  head.keep_alive(keep_alive);
+  return text_of(head);
+}
+
+std::string head_of_pieces(const ServerResponse& response, bool http_1_0) {
+  Head head = begin_head(response, http_1_0);
+  head.set(http::field::content_type, without_controls(response.content_type));
+  // A client of HTTP/1.0 takes what comes until the connection ends.
+  head.chunked(!http_1_0);
+  head.keep_alive(false);
+  return text_of(head);
+}
+
+}  // namespace careen::io

@@ -1,0 +1,19 @@
+// What the profiles controller is told from outside.
+#pragma once
+
+#include "io/time.h"
+
+namespace careen::profiles {
+
+struct ControllerOptions {
+  // Node writes in flight at once: enough to keep an API server busy, few enough not to queue up in it.
+  int writes_in_flight = 16;
+  // Everything is decided anew this often; what that finds should have been found before.
+  io::Duration sweep = io::minutes{10};
+  // Messages are sent before the state machine goes on, and one that cannot be sent stops its profile.
+  bool notify_blocking = false;
+  // Decides and explains; writes and sends nothing.
+  bool dry_run = false;
+};
+
+}  // namespace careen::profiles
