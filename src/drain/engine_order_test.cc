@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 
+#include "drain/options.h"
 #include "drain/test_cluster.h"
+#include "kube/disruption_budget.h"
 
 namespace careen::drain {
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "drain/filter.h"
 #include "drain/test_cluster.h"
 
 namespace careen::drain {

@@ -16,11 +16,13 @@
 
 #include "budget/pause.h"
 #include "drain/engine.h"
+#include "drain/options.h"
 #include "io/metrics.h"
 #include "io/problems.h"
 #include "io/sync.h"
 #include "io/virtual_time.h"
 #include "kube/client.h"
+#include "kube/disruption_budget.h"
 #include "kube/events.h"
 #include "kube/reflector.h"
 #include "kube/sink.h"

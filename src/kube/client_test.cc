@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "io/metrics.h"
+#include "io/random.h"
 #include "io/sync.h"
 #include "io/virtual_time.h"
 #include "kube/scripted_transport.h"

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "kube/cache.h"
 #include "kube/pod_store.h"
 
 namespace careen::kube {

@@ -19,8 +19,12 @@
 
 #include "io/metrics.h"
 #include "io/problems.h"
+#include "io/random.h"
+#include "io/result.h"
 #include "io/virtual_time.h"
+#include "kube/client.h"
 #include "kube/election.h"
+#include "kube/transport.h"
 
 namespace careen::kube {
 

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "io/random.h"
 #include "kube/election_fixture.h"
 
 namespace careen::kube {

@@ -10,7 +10,9 @@
 
 #include "io/metrics.h"
 #include "io/problems.h"
+#include "io/random.h"
 #include "io/virtual_time.h"
+#include "kube/client.h"
 #include "kube/scripted_transport.h"
 
 namespace careen::kube {

@@ -9,8 +9,15 @@
 
 #include "io/metrics.h"
 #include "io/problems.h"
+#include "io/random.h"
 #include "io/virtual_time.h"
+#include "kube/atoms.h"
+#include "kube/cache.h"
+#include "kube/client.h"
+#include "kube/decode.h"
+#include "kube/node.h"
 #include "kube/scripted_transport.h"
+#include "kube/sink.h"
 
 namespace careen::kube {
 namespace {

@@ -4,6 +4,9 @@
 #include <gtest/gtest.h>
 
 #include "kube/raw_object.h"
+#include "kube/resource.h"
+#include "kube/sink.h"
+#include "kube/stream.h"
 
 namespace careen::kube {
 namespace {

@@ -4,9 +4,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "io/metrics.h"
 #include "io/random.h"
 #include "io/sync.h"
 #include "io/virtual_time.h"
+#include "kube/client.h"
 #include "sim/test_api.h"
 
 namespace careen::nodemaintenance {

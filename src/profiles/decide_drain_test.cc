@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "drain/holds.h"
+#include "drain/progress.h"
 #include "profiles/drains.h"
 #include "profiles/test_support.h"
 

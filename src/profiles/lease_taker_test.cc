@@ -3,8 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "io/metrics.h"
 #include "io/virtual_time.h"
+#include "kube/cache.h"
+#include "kube/client.h"
 #include "kube/decode.h"
+#include "kube/objects.h"
 #include "sim/test_api.h"
 
 namespace careen::profiles {

@@ -3,7 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "drain/holds.h"
 #include "profiles/drains.h"
+#include "profiles/node_draft.h"
 #include "profiles/test_replica.h"
 
 namespace careen::profiles {

@@ -9,6 +9,7 @@
 
 #include "profiles/config.h"
 #include "profiles/config_file.h"
+#include "profiles/config_reader.h"
 #include "profiles/plugins.h"
 
 namespace careen::profiles {

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "profiles/check_context.h"
+#include "profiles/node_draft.h"
 #include "profiles/test_support.h"
 #include "profiles/trigger_context.h"
 

@@ -6,8 +6,11 @@
 
 #include <map>
 
+#include "io/metrics.h"
+#include "io/problems.h"
 #include "io/virtual_time.h"
 #include "kube/decode.h"
+#include "kube/pod_store.h"
 #include "kube/workload.h"
 #include "profiles/names.h"
 

@@ -12,6 +12,7 @@
 #include "notify/sender.h"
 #include "profiles/check_context.h"
 #include "profiles/config.h"
+#include "profiles/config_reader.h"
 #include "profiles/trigger_context.h"
 #include "templates/analysis.h"
 

@@ -20,6 +20,7 @@
 #include "kube/decode.h"
 #include "kube/json.h"
 #include "observe/observations.h"
+#include "profiles/check_context.h"
 #include "profiles/config.h"
 #include "profiles/data.h"
 #include "profiles/decide.h"

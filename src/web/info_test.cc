@@ -5,6 +5,7 @@
 
 #include <functional>
 
+#include "io/metrics.h"
 #include "io/sync.h"
 #include "io/virtual_time.h"
 #include "kube/client.h"

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "io/metrics.h"
+#include "io/random.h"
 #include "io/sync.h"
 #include "io/virtual_time.h"
 #include "kube/client.h"

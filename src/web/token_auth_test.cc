@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "io/metrics.h"
 #include "io/virtual_time.h"
 #include "kube/client.h"
 #include "sim/test_api.h"

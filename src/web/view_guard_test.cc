@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "io/metrics.h"
 #include "io/sync.h"
 #include "io/virtual_time.h"
 #include "kube/client.h"

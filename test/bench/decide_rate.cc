@@ -13,17 +13,23 @@
 #include <vector>
 
 #include "budget/ledger.h"
+#include "io/metrics.h"
+#include "io/problems.h"
 #include "io/virtual_time.h"
+#include "kube/client.h"
 #include "kube/decode.h"
 #include "kube/json.h"
 #include "observe/observations.h"
+#include "profiles/check_context.h"
 #include "profiles/config.h"
 #include "profiles/data.h"
 #include "profiles/decide.h"
 #include "profiles/fleet.h"
 #include "profiles/hypervisors.h"
 #include "profiles/names.h"
+#include "profiles/occupancy.h"
 #include "profiles/plugins.h"
+#include "profiles/stagger_leases.h"
 #include "sim/outside.h"
 #include "sim/test_api.h"
 

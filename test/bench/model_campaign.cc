@@ -11,7 +11,12 @@
 #include <cstdlib>
 #include <string>
 
+#include "io/metrics.h"
 #include "replica/model_process.h"
+#include "sim/api_server.h"
+#include "sim/cluster.h"
+#include "sim/kubelets.h"
+#include "sim/object_store.h"
 #include "sim/value.h"
 
 namespace {

@@ -2,7 +2,8 @@
 """End-to-end tests of careen on a real control plane.
 
     CAREEN_BINARY=build/careen test/e2e/run.py            all of them
-    test/e2e/run.py round.RoundTest outages                   those of a class, or of a module
+    test/e2e/run.py round.RoundTest outages               those of a class, or of a module
+    test/e2e/run.py --part drains                         one of the two parts that `make test` runs side by side
 
 Brings up a cluster of its own with tools/testcluster, and takes it down again however the run ends. When a test
 fails the logs of its replicas are kept. Debian's own Python runs it, because that is where python3-aiosmtpd is.
@@ -25,11 +26,14 @@ sys.dont_write_bytecode = True
 from cluster import Stopped, stop_on_signals  # noqa: E402
 from harness import UNSAFE, Environment  # noqa: E402
 
-MODULES = ["test_round", "test_rolling", "test_flatcar", "test_notifications", "test_prometheus", "test_hypervisors",
-           "test_info", "test_dry_run", "test_migration", "test_signals", "test_reload", "test_service_account",
-           "test_bad_config", "test_bad_access", "test_nodemaintenance",
-           "test_nodemaintenance_failures", "test_original_rights", "test_webhook", "test_commands", "test_explain",
-           "test_plan", "test_pause", "test_outages", "test_failover"]
+# Two parts of about the same length, for two runs side by side, each on a cluster of its own.
+PARTS = {
+    "profiles": ["test_round", "test_rolling", "test_flatcar", "test_notifications", "test_prometheus", "test_hypervisors",
+                 "test_info", "test_dry_run", "test_migration", "test_signals", "test_reload", "test_service_account",
+                 "test_bad_config", "test_bad_access", "test_outages", "test_failover"],
+    "drains": ["test_nodemaintenance", "test_nodemaintenance_failures", "test_original_rights", "test_webhook", "test_commands",
+               "test_explain", "test_plan", "test_pause"],
+}
 
 
 class Progress(unittest.TextTestResult):
@@ -99,6 +103,7 @@ def run_again(result, run):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("tests", nargs="*", help="modules, classes or methods (default: all)")
+    parser.add_argument("--part", choices=PARTS, help="only these modules")
     parser.add_argument("--failfast", action="store_true", help="stop at the first failure")
     parser.add_argument("--keep-logs", action="store_true", help="keep the logs also when all went well")
     parser.add_argument("--deadline", type=int, default=1040, metavar="SECONDS",
@@ -111,7 +116,8 @@ def main():
         print(f"there is no program {os.environ['CAREEN_BINARY']}; build careen first, or set CAREEN_BINARY",
               file=sys.stderr)
         return 2
-    names = [name if name.startswith("test_") else "test_" + name for name in arguments.tests] or MODULES
+    names = [name if name.startswith("test_") else "test_" + name for name in arguments.tests]
+    names = names or PARTS.get(arguments.part) or sum(PARTS.values(), [])
     suite = unittest.defaultTestLoader.loadTestsFromNames(names)
 
     stop_on_signals(arguments.deadline)

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "budget/ledger.h"
 #include "budget/ledger_record.h"
 #include "io/metrics.h"
 #include "io/problems.h"

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string_view>
 
+#include "kube/cache.h"
 #include "kube/disruption_budget.h"
 #include "kube/pod_store.h"
 

@@ -12,6 +12,7 @@
 
 #include "io/http.h"
 #include "io/mail.h"
+#include "io/metrics.h"
 #include "io/real_loop.h"
 #include "io/sync.h"
 #include "kube/client.h"

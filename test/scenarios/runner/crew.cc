@@ -7,6 +7,7 @@
 #include "kube/election.h"
 #include "kube/events.h"
 #include "profiles/controller.h"
+#include "sim/cluster.h"
 
 namespace careen::scenarios {
 
