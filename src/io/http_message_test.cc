@@ -39,7 +39,7 @@ TEST(RequestParserTest, PiecesOfAnySizeAreTheSame) {
   for (size_t piece = 1; piece <= text.size(); ++piece) {
     EXPECT_EQ(parsed(text, piece),
               "GET /a b c=%20 \nPOST /  body\nPOST /chunks  abcde\nGET /absolute  \n"
-              "400 the request is no HTTP: bad target")
+              "400 the request is no HTTP: bad method")
         << piece;
   }
 }
