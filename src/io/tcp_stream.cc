@@ -30,6 +30,7 @@ using TcpResolver = asio::ip::basic_resolver<tcp, Executor>;
 
 // A body up to this size is sent together with its head.
 constexpr size_t kSmall = 16 << 10;
+constexpr size_t kMostInATurn = 256 << 10;
 
 // What came of trying an operation that does not wait.
 struct Attempt {
@@ -252,13 +253,17 @@ class AsioStream final : public TcpStream, public std::enable_shared_from_this<A
     if (sent_ < head.size()) return std::string_view(head).substr(sent_);
     return std::string_view(body).substr(sent_ - head.size());
   }
-  // One piece at a time, so that others get their turn while much is sent.
+  // As much as the socket takes at once: a last answer is on its way before the process ends. Others get their turn
+  // while much is sent.
   Attempt write_on() {
-    if (unsent().empty()) return Attempt::done(sent_);
-    const Attempt some = write_some(unsent());
-    if (some.result != Attempt::Result::done) return some;
-    sent_ += some.length;
-    return unsent().empty() ? Attempt::done(sent_) : Attempt{Attempt::Result::wait_to_write};
+    const size_t enough = sent_ + kMostInATurn;
+    while (!unsent().empty()) {
+      if (sent_ >= enough) return {Attempt::Result::wait_to_write};
+      const Attempt some = write_some(unsent());
+      if (some.result != Attempt::Result::done) return some;
+      sent_ += some.length;
+    }
+    return Attempt::done(sent_);
   }
   Attempt write_some(std::string_view bytes) {
     if (within_tls_) return tls_->write(bytes);
