@@ -158,19 +158,21 @@ class MailConnection : public std::enable_shared_from_this<MailConnection> {
 
   Task<std::error_code> connect(Server server) {
     stream_->connect(server.host, server.port, finished());
-    co_return co_await outcome();
+    co_await happened_.wait();
+    co_return error_;
   }
 
   Task<std::error_code> start_tls(TlsContext context, std::string name) {
     stream_->start_tls(std::move(context), name, finished());
-    const std::error_code error = co_await outcome();
-    encrypted_ = !error;
-    co_return error;
+    co_await happened_.wait();
+    encrypted_ = !error_;
+    co_return error_;
   }
 
   Task<std::error_code> write(std::string text) {
     stream_->write(std::move(text), "", finished());
-    co_return co_await outcome();
+    co_await happened_.wait();
+    co_return error_;
   }
 
   // Up to and with the line's end. A line that is too long is errc::message_size.
@@ -187,7 +189,8 @@ class MailConnection : public std::enable_shared_from_this<MailConnection> {
         self->incoming_ += bytes;
         self->finish(error);
       });
-      if (const std::error_code error = co_await outcome()) co_return error;
+      co_await happened_.wait();
+      if (error_) co_return error_;
     }
   }
 
@@ -204,10 +207,6 @@ class MailConnection : public std::enable_shared_from_this<MailConnection> {
   void finish(std::error_code error) {
     error_ = error;
     happened_.notify();
-  }
-  Task<std::error_code> outcome() {
-    co_await happened_.wait();
-    co_return error_;
   }
 
   std::shared_ptr<TcpStream> stream_;
