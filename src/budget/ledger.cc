@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <limits>
+
 #include "budget/ledger_record.h"
 #include "io/metrics.h"
 #include "io/problems.h"
@@ -21,6 +23,18 @@ namespace {
 constexpr io::Duration kRetry = io::seconds{1};
 // Without rights on the Lease we ask again this often, in case they were granted.
 constexpr io::Duration kRetryInMemory = io::minutes{1};
+
+// All annotations of an object together have 256 KiB; the rest is for those of others.
+constexpr size_t kMostBytes = 192 << 10;
+// What one more admission may need: its node's name has up to 253 characters, and so has each of its leases.
+constexpr size_t kRoomForOne = 1 << 10;
+
+// No less than what it adds to the record.
+size_t bytes_of(const Admission& admission) {
+  size_t bytes = 128 + admission.uid.size() + admission.node.size() + admission.by.size();
+  for (const HeldLease& lease : admission.leases) bytes += 80 + lease.key.size();
+  return bytes;
+}
 
 std::string text_at(JsonView object, std::string_view key) { return std::string(object[key].text().value_or("")); }
 
@@ -111,7 +125,10 @@ Ledger::Ledger(io::Loop& loop, kube::Client& client, io::Problems& problems, io:
 
 void Ledger::reserve(Admission admission) {
   const std::string uid = admission.uid;
-  Entry& entry = entries_[uid];
+  const auto [it, added] = entries_.try_emplace(uid);
+  Entry& entry = it->second;
+  if (!added) bytes_ -= bytes_of(entry.admission);
+  bytes_ += bytes_of(admission);
   entry.admission = std::move(admission);
   entry.inherited = false;
   // Also if the object has it already: whoever has taken over since then may have settled that one, and only a write
@@ -120,12 +137,24 @@ void Ledger::reserve(Admission admission) {
   wake_.notify();
 }
 
+void Ledger::inherit(const Admission& admission) {
+  if (entries_.try_emplace(admission.uid, Entry{admission, false, true}).second) bytes_ += bytes_of(admission);
+}
+
 void Ledger::settled(const std::string& uid) {
   if (const auto it = entries_.find(uid); it != entries_.end()) it->second.inherited = false;
 }
 
+int64_t Ledger::room() const {
+  if (!options_) return std::numeric_limits<int32_t>::max();
+  return bytes_ < kMostBytes ? static_cast<int64_t>((kMostBytes - bytes_) / kRoomForOne) : 0;
+}
+
 void Ledger::finish(const std::string& uid) {
-  if (entries_.erase(uid) == 0) return;
+  const auto entry = entries_.find(uid);
+  if (entry == entries_.end()) return;
+  bytes_ -= bytes_of(entry->second.admission);
+  entries_.erase(entry);
   broadcast();
   if (options_ && !tidy_.pending()) tidy_.set(loop_.now() + options_->tidy_after);
 }
@@ -180,6 +209,7 @@ void Ledger::settle(uint64_t write, const std::map<std::string, Admission>& cont
   }
   if (in_memory_) log_.info("the budget ledger is written again");
   in_memory_ = false;
+  refusals_.granted();
   problems_.clear("ledger");
   broadcast();
 }
@@ -222,9 +252,9 @@ void Ledger::fence(const LedgerRecord& theirs) {
   broadcast();
 }
 
-// Without rights it goes on in memory; anything else may pass.
+// Without rights it goes on in memory; anything else, and a refusal that has not lasted yet, may pass.
 Ledger::Outcome Ledger::without_answer(const kube::ApiError& error) {
-  if (error.forbidden()) {
+  if (refusals_.missing(error, loop_.now())) {
     go_on_in_memory(error);
     return Outcome::in_memory;
   }
@@ -274,12 +304,7 @@ Task<Ledger::Outcome> Ledger::recreate() {
     accept(*answer, record);
     co_return Outcome::written;
   }
-  if (answer.error().forbidden() || answer.error().not_found()) {
-    go_on_in_memory(answer.error());
-    co_return Outcome::in_memory;
-  }
-  if (!answer.error().already_exists()) report_unreachable(answer.error());
-  co_return Outcome::again;
+  co_return answer.error().already_exists() ? Outcome::again : without_answer(answer.error());
 }
 
 Task<Ledger::Outcome> Ledger::write_once() {
@@ -320,7 +345,7 @@ Task<Ledger::Outcome> Ledger::adopt() {
     if (!found) {
       log_.warn("the budget ledger is damaged; it is written anew from the nodes", "cause", found.error());
     } else if (!owned_) {
-      for (const auto& [uid, admission] : found->admitted) entries_.try_emplace(uid, Entry{admission, false, true});
+      for (const auto& [uid, admission] : found->admitted) inherit(admission);
       epoch_ = std::max(epoch_, found->epoch);
       inherited_.notify();
     } else if (is_foreign(*found)) {

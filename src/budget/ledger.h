@@ -15,6 +15,7 @@
 #include "io/sync.h"
 #include "io/task.h"
 #include "io/time.h"
+#include "kube/steady_refusal.h"
 
 namespace careen::io {
 class Counter;
@@ -24,7 +25,6 @@ class Problems;
 
 namespace careen::kube {
 class Client;
-struct ApiError;
 }  // namespace careen::kube
 
 namespace careen::budget {
@@ -56,14 +56,17 @@ class Ledger {
          std::optional<LedgerOptions> options);
 
   // Makes this process the one that writes: epoch + 1, so that late writes of a predecessor conflict, and its
-  // unfinished entries become ours (inherited). Tries until it succeeds; without rights it says what is no longer
-  // guaranteed and goes on in memory.
+  // unfinished entries become ours (inherited). Tries until it succeeds. Without rights, which only minutes of steady
+  // refusal show, it says what is no longer guaranteed and goes on in memory.
   io::Task<void> take_over();
   // Writes what is reserved and drops what has ended; runs until cancelled.
   io::Task<void> run();
 
   // Counts from now on. A second reservation of the same UID renews the first.
   void reserve(Admission admission);
+  // The record is one annotation, and the API server refuses a large one for ever. So many more admissions fit.
+  int64_t room() const;
+  bool fits(const std::string& uid) const { return has(uid) || room() > 0; }
   // Nothing of a predecessor is on its way any more; the entry stays, as ours.
   void settled(const std::string& uid);
   // The node is where it was admitted to, or surely will not get there by this admission.
@@ -84,6 +87,7 @@ class Ledger {
 
  private:
   enum class Outcome { written, again, in_memory, fenced };
+  void inherit(const Admission& admission);
   io::Task<Outcome> write_once();
   io::Task<Outcome> read_back(uint64_t attempted);
   io::Task<Outcome> recreate();
@@ -109,6 +113,8 @@ class Ledger {
   std::optional<LedgerOptions> options_;
 
   std::map<std::string, Entry> entries_;
+  size_t bytes_ = 0;  // of the record with these entries, about
+  kube::SteadyRefusal refusals_;
   std::map<std::string, Admission> stored_;  // what the object holds as far as we know
   bool owned_ = false;                       // a write of ours has been accepted
   std::string version_;                      // the object's resourceVersion; empty when it does not exist

@@ -1,5 +1,6 @@
 #include "budget/ledger.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -68,10 +69,16 @@ struct Process {
 
 class LedgerTest : public testing::Test {
  protected:
-  std::unique_ptr<Process> process(std::string identity) {
+  std::unique_ptr<Process> process(std::string identity, io::Duration within = seconds{30}) {
     auto p = std::make_unique<Process>(time, api, std::move(identity));
-    EXPECT_TRUE(time.run_until([&] { return p->ready; }, seconds{30}));
+    EXPECT_TRUE(time.run_until([&] { return p->ready; }, within));
     return p;
+  }
+  // From now on, to everybody.
+  void refuse(int code = 403) {
+    api.treat = [code](const Request&) {
+      return sim::Treatment{.refuse = sim::ApiServer::refusal(code, "Forbidden", "no")};
+    };
   }
   LedgerRecord stored() {
     const Json lease = api.object(kPath);
@@ -391,8 +398,8 @@ TEST_F(LedgerTest, AWriteThatTimedOutMayStillTakeAnEntryOut) {
 }
 
 TEST_F(LedgerTest, WithoutRightsItGoesOnInMemoryAndSaysSoOnce) {
-  api.treat = [](const Request&) { return sim::Treatment{.refuse = sim::ApiServer::refusal(403, "Forbidden", "no")}; };
-  const auto a = process("a");
+  refuse();
+  const auto a = process("a", minutes{4});
   ASSERT_EQ(a->problems.open().count("ledger"), 1u);
   EXPECT_THAT(a->problems.open().find("ledger")->second, HasSubstr("may admit beyond them"));
   std::optional<bool> recorded;
@@ -404,14 +411,41 @@ TEST_F(LedgerTest, WithoutRightsItGoesOnInMemoryAndSaysSoOnce) {
   EXPECT_EQ(api.count("PATCH leases"), before);
 }
 
+// An API server that has just started refuses everything for a moment, and while keys rotate nobody is known to it.
+TEST_F(LedgerTest, ARefusalThatPassesTakesNothingFromTheLimits) {
+  auto old = process("old");
+  std::optional<bool> recorded;
+  old->reserve("theirs", recorded);
+  time.run_for(seconds{1});
+  old.reset();
+  for (const int code : {403, 401}) {
+    refuse(code);
+    Process a(time, api, fmt::format("a{}", code));
+    time.run_for(minutes{2});
+    EXPECT_FALSE(a.ready) << code;
+    api.treat = nullptr;
+    time.run_for(seconds{5});
+    EXPECT_TRUE(a.ready) << code;
+    EXPECT_THAT(a.entries(), ElementsAre("theirs")) << code;
+    EXPECT_THAT(a.problems.open(), IsEmpty()) << code;
+  }
+}
+
+TEST_F(LedgerTest, UnknownUsersNeverCountAsAMissingRight) {
+  refuse(401);
+  Process a(time, api, "a");
+  time.run_for(minutes{30});
+  EXPECT_FALSE(a.ready);
+}
+
 TEST_F(LedgerTest, ComesBackWhenTheRightsAreGranted) {
   auto old = process("old");
   std::optional<bool> recorded;
   old->reserve("theirs", recorded);
   time.run_for(seconds{1});
   old.reset();
-  api.treat = [](const Request&) { return sim::Treatment{.refuse = sim::ApiServer::refusal(403, "Forbidden", "no")}; };
-  const auto a = process("a");
+  refuse();
+  const auto a = process("a", minutes{4});
   EXPECT_THAT(a->entries(), IsEmpty());
   api.treat = nullptr;
   // Nothing has to be reserved for that.
@@ -429,10 +463,13 @@ TEST_F(LedgerTest, LosingTheRightsForAWhileBringsNothingBackThatHasEnded) {
   std::optional<bool> recorded;
   a->reserve("u1", recorded);
   time.run_for(seconds{1});
-  api.treat = [](const Request&) { return sim::Treatment{.refuse = sim::ApiServer::refusal(403, "Forbidden", "no")}; };
+  refuse();
   a->ledger->finish("u1");
   a->reserve("u2", recorded);
-  time.run_for(seconds{10});
+  time.run_for(minutes{2});
+  EXPECT_EQ(recorded, std::nullopt) << "the refusal may pass";
+  EXPECT_EQ(a->problems.open().size(), 1u);
+  time.run_for(minutes{2});
   EXPECT_EQ(recorded, true);
   EXPECT_EQ(a->problems.open().size(), 1u);
   api.treat = nullptr;
@@ -451,7 +488,7 @@ TEST_F(LedgerTest, FindsAnotherWriterAfterLosingTheRightsForAWhile) {
   };
   std::optional<bool> recorded;
   a->reserve("u", recorded);
-  time.run_for(seconds{5});
+  time.run_for(minutes{4});
   refuse_a = false;
   const auto b = process("b");
   time.run_for(minutes{3});
@@ -471,6 +508,26 @@ TEST_F(LedgerTest, AServerThatFailsIsAProblemUntilItRecovers) {
   time.run_for(seconds{30});
   EXPECT_EQ(recorded, true);
   EXPECT_THAT(a->problems.open(), IsEmpty());
+}
+
+TEST_F(LedgerTest, ItSaysWhenItIsFullAndTheRecordFits) {
+  const auto a = process("a");
+  int reserved = 0;
+  const auto reserve_one = [&] {
+    const std::string uid = fmt::format("{:036}", reserved++);
+    Admission admission{uid, std::string(253, 'n'), "profile/" + std::string(63, 'p'), a->loop->wall_now()};
+    for (int i = 0; i < 3; ++i) admission.leases.push_back({std::string(200, 'l'), a->loop->wall_now()});
+    a->ledger->reserve(std::move(admission));
+  };
+  while (a->ledger->fits("another")) reserve_one();
+  time.run_for(seconds{2});
+  EXPECT_EQ(stored().admitted.size(), static_cast<size_t>(reserved));
+  EXPECT_LE(stored().text().size(), size_t{200} << 10);
+  EXPECT_TRUE(a->ledger->fits(fmt::format("{:036}", 0))) << "it has its place";
+  const int64_t before = a->ledger->room();
+  for (int i = 0; i < 3; ++i) a->ledger->finish(fmt::format("{:036}", i));
+  EXPECT_GT(a->ledger->room(), before);
+  EXPECT_TRUE(a->ledger->fits("another"));
 }
 
 TEST_F(LedgerTest, WithoutOptionsItLivesInMemory) {

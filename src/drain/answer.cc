@@ -36,7 +36,7 @@ Kind kind_of(const kube::ApiError& error) {
   // The precondition names the UID; other conflicts are between writers and pass.
   if (error.code == 409) return contains(error.message, "UID") ? Kind::gone : Kind::unsure;
   if (error.blocked_by_budget()) return Kind::over_budget;
-  if (error.code == 429 || error.code == 503) return Kind::refused;
+  if (error.code == 429 && !error.ambiguous()) return Kind::refused;
   if (is_in_terminating_namespace(error)) return Kind::refused;
   if (error.code == 500 && contains(error.message, "more than one PodDisruptionBudget")) return Kind::several;
   return error.ambiguous() ? Kind::unsure : Kind::failed;

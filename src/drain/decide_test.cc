@@ -28,7 +28,7 @@ TEST(AnswerTest, SaysWhatItMeansForThePod) {
   EXPECT_EQ(kind(refusal(429, "TooManyRequests", "", R"({"details":{"causes":[{"reason":"DisruptionBudget"}]}})")),
             Kind::over_budget);
   EXPECT_EQ(kind(refusal(429, "TooManyRequests", "the machine moves")), Kind::refused);
-  EXPECT_EQ(kind(refusal(503, "ServiceUnavailable", "")), Kind::refused);
+  EXPECT_EQ(kind(refusal(503, "ServiceUnavailable", "")), Kind::unsure);
   EXPECT_EQ(kind(refusal(500, "InternalError", "This pod has more than one PodDisruptionBudget, which …")),
             Kind::several);
   EXPECT_EQ(kind(refusal(500, "InternalError", "etcd is away")), Kind::unsure);

@@ -96,34 +96,10 @@ std::string code_of(const ApiError& error) {
 
 // `harmless`: doing it twice is as good as once.
 bool worth_repeating(const ApiError& error, bool harmless) {
-  if (error.network) {
-    switch (*error.network) {
-      case io::ErrorKind::connect:
-      case io::ErrorKind::tls:
-        return true;
-      case io::ErrorKind::timeout:
-      case io::ErrorKind::closed:
-      case io::ErrorKind::protocol:
-        return harmless;
-      case io::ErrorKind::file:
-      case io::ErrorKind::process:
-      case io::ErrorKind::invalid:
-        return false;
-    }
-  }
-  switch (error.code) {
-    case 429:
-      return !error.blocked_by_budget();
-    case 503:
-      return true;
-    case 500:
-      return harmless || error.retry_after.has_value();
-    case 502:
-    case 504:
-      return harmless;
-    default:
-      return false;
-  }
+  if (error.ambiguous()) return harmless;
+  if (error.network) return *error.network == io::ErrorKind::connect || *error.network == io::ErrorKind::tls;
+  if (error.code == 429) return !error.blocked_by_budget();
+  return error.code == 500 && harmless;
 }
 
 ApiError not_leader() {

@@ -32,9 +32,9 @@ struct Preconditions {
 
 struct CallOptions {
   io::Duration timeout = io::seconds{10};  // of one attempt
-  // How often to try in all. What surely had no effect (429, 503, no connection) is tried again, and a 500 that asks
-  // for it; what may have had one (time-out, broken connection, 500, 502, 504) only if it reads or is `repeatable`.
-  // An eviction that a budget forbids and a failed precondition (409, 422) are the caller's business.
+  // How often to try in all. What surely had no effect (the API server's own 429, no connection) is tried again; what
+  // may have had one (ApiError::ambiguous) only if it reads or is `repeatable`. An eviction that a budget forbids and a
+  // failed precondition (409, 422) are the caller's business.
   int attempts = 4;
   bool repeatable = false;
   std::optional<io::Wall> not_after;  // no attempt begins at this time or later; the call then fails with TooLate

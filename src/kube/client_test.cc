@@ -21,6 +21,9 @@ constexpr const char* kPatchTestFailed =
     R"({"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure",)"
     R"("message":"the server rejected our request due to an error in our request","reason":"Invalid","details":{},"code":422})";
 
+// Of the API server's own flow control.
+constexpr const char* kFlowControlBody = "Too many requests, please try again later.\n";
+
 class ClientTest : public ::testing::Test {
  protected:
   // Runs the call to its end; virtual time passes as it needs.
@@ -183,10 +186,23 @@ TEST(ErrorTest, WhatMayHaveTakenEffect) {
   for (const auto kind : {connect, tls, file, process, invalid}) {
     EXPECT_FALSE(to_api_error(io::Error{kind, ""}).ambiguous());
   }
-  for (const int code : {500, 502, 504}) EXPECT_TRUE(to_api_error(code, "").ambiguous()) << code;
-  for (const int code : {400, 401, 403, 404, 409, 422, 429, 501, 503}) {
+  for (const int code : {429, 500, 502, 503, 504}) EXPECT_TRUE(to_api_error(code, "").ambiguous()) << code;
+  for (const int code : {400, 401, 403, 404, 409, 422, 501}) {
     EXPECT_FALSE(to_api_error(code, "").ambiguous()) << code;
   }
+}
+
+TEST(ErrorTest, WhatProvesThatNothingWasStored) {
+  EXPECT_FALSE(to_api_error(429, "Too many requests, please try again later.\n").ambiguous());
+  EXPECT_FALSE(to_api_error(429, R"({"kind":"Status","reason":"TooManyRequests"})").ambiguous());
+  const auto internal = [](std::string message) {
+    return to_api_error(500, R"({"kind":"Status","reason":"InternalError","message":")" + message + R"("})");
+  };
+  EXPECT_FALSE(internal(R"(Internal error occurred: failed calling webhook \"w.example.com\": failed to call webhook: )"
+                        R"(Post \"https://w.ns.svc:443/\": context deadline exceeded)")
+                   .ambiguous());
+  EXPECT_FALSE(internal(R"(admission webhook \"w.example.com\" denied the request: broken)").ambiguous());
+  EXPECT_TRUE(internal("etcdserver: request timed out").ambiguous());
 }
 
 TEST_F(ClientTest, ConflictsAreNotRetried) {
@@ -200,7 +216,7 @@ TEST_F(ClientTest, ConflictsAreNotRetried) {
 }
 
 TEST_F(ClientTest, TooManyRequestsWaitsAsAsked) {
-  transport_.answer(asking(429, io::seconds{7}));
+  transport_.answer(asking(429, io::seconds{7}, kFlowControlBody));
   transport_.answer(200, "{}");
   EXPECT_TRUE(run(patch_node()));
   EXPECT_EQ(sent(), 2u);
@@ -208,7 +224,7 @@ TEST_F(ClientTest, TooManyRequestsWaitsAsAsked) {
 }
 
 TEST_F(ClientTest, AnAbsurdRetryAfterIsCapped) {
-  transport_.answer(asking(503, io::hours{5}));
+  transport_.answer(asking(429, io::hours{5}, kFlowControlBody));
   transport_.answer(200, "{}");
   EXPECT_TRUE(run(patch_node()));
   EXPECT_THAT(elapsed(), AllOf(Ge(io::seconds{60}), Le(io::seconds{66})));
@@ -217,7 +233,7 @@ TEST_F(ClientTest, AnAbsurdRetryAfterIsCapped) {
 TEST_F(ClientTest, TheStatusMayAskForTheDelayToo) {
   transport_.answer(500, R"({"kind":"Status","reason":"ServerTimeout","details":{"retryAfterSeconds":2}})");
   transport_.answer(200, "{}");
-  EXPECT_TRUE(run(patch_node()));
+  EXPECT_TRUE(run(patch_node(repeatable())));
   EXPECT_THAT(elapsed(), AllOf(Ge(io::seconds{2}), Le(io::milliseconds{2200})));
 }
 
@@ -250,7 +266,7 @@ TEST_F(ClientTest, AmbiguousWritesReturnAtOnce) {
     EXPECT_TRUE(result.error().ambiguous());
     EXPECT_EQ(sent(), 1u);
   }
-  for (const int code : {500, 502, 504}) {
+  for (const int code : {429, 500, 502, 503, 504}) {
     transport_.requests.clear();
     transport_.answer(code, "");
     EXPECT_TRUE(run(patch_node()).error().ambiguous());
@@ -283,8 +299,8 @@ TEST_F(ClientTest, AnEarlierAmbiguousAttemptIsRemembered) {
 }
 
 TEST_F(ClientTest, AttemptsAreBounded) {
-  for (int i = 0; i < 9; ++i) transport_.answer(503, "");
-  EXPECT_EQ(run(patch_node()).error().code, 503);
+  for (int i = 0; i < 9; ++i) transport_.answer(429, kFlowControlBody);
+  EXPECT_EQ(run(patch_node()).error().code, 429);
   EXPECT_EQ(sent(), 4u);
 }
 
@@ -307,8 +323,8 @@ TEST_F(ClientTest, TheGuardBoundsEveryAttemptOfAWrite) {
   std::vector<std::optional<io::Duration>> answers{io::seconds{8}, io::seconds{3}, std::nullopt};
   size_t asked = 0;
   client_.set_write_guard([&] { return answers.at(asked++); });
-  transport_.answer(503, "");
-  transport_.answer(503, "");
+  transport_.answer(429, kFlowControlBody);
+  transport_.answer(429, kFlowControlBody);
   transport_.answer(200, "");
   const auto result = run(patch_node());
   EXPECT_TRUE(result.error().not_leader());
@@ -342,7 +358,7 @@ TEST_F(ClientTest, ARefusalAfterAnAmbiguousAttemptStaysAmbiguous) {
 }
 
 TEST_F(ClientTest, ACancelledCallEndsWhereItWaits) {
-  transport_.answer(asking(429, io::minutes{1}));
+  transport_.answer(asking(429, io::minutes{1}, kFlowControlBody));
   std::optional<Result<std::string>> result;
   {
     io::Scope scope(*loop_);
@@ -372,7 +388,7 @@ TEST_F(ClientTest, WatchOpensAStream) {
 }
 
 TEST_F(ClientTest, RequestsAndRetriesAreCounted) {
-  transport_.answer(asking(429, io::seconds{1}));
+  transport_.answer(asking(429, io::seconds{1}, kFlowControlBody));
   transport_.fail(io::ErrorKind::connect);
   transport_.answer(200, "", io::milliseconds{30});
   ASSERT_TRUE(run(client_.patch(resources::nodes, "", "n1", PatchType::merge, "{}", "status")));

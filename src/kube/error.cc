@@ -15,6 +15,9 @@ constexpr size_t kShownText = 200;
 // The only words the API server has for a JSON patch that cannot be applied to the object as it is.
 constexpr std::string_view kPatchDoesNotFit = "the server rejected our request due to an error in our request";
 
+// What the API server says of its own flow control when it does not say it in a Status.
+constexpr std::string_view kFlowControl = "Too many requests, please try again later.";
+
 std::string shortened(std::string_view text) {
   std::string shown;
   for (const char c : text) {
@@ -41,6 +44,13 @@ std::optional<io::Duration> asked_delay(const Json& status) {
   return io::seconds{std::min<int64_t>(seconds, 24 * 3600)};
 }
 
+// Admission comes before anything is stored.
+bool refused_by_admission(const ApiError& error) {
+  return error.message.find("failed calling webhook") != std::string::npos ||
+         (error.message.find("admission webhook") != std::string::npos &&
+          error.message.find("denied the request") != std::string::npos);
+}
+
 }  // namespace
 
 bool ApiError::conflict() const {
@@ -60,8 +70,19 @@ bool ApiError::ambiguous() const {
     return *network == io::ErrorKind::timeout || *network == io::ErrorKind::closed ||
            *network == io::ErrorKind::protocol;
   }
-  // A proxy that lost its server, a server that lost its storage: either may have passed the write on before.
-  return code == 500 || code == 502 || code == 504;
+  switch (code) {
+    case 429:
+      return reason != "TooManyRequests" && !body.starts_with(kFlowControl);
+    case 500:
+      return !refused_by_admission(*this);
+    // A proxy that lost its server, a server that lost its storage: either may have passed the write on before.
+    case 502:
+    case 503:
+    case 504:
+      return true;
+    default:
+      return false;
+  }
 }
 
 ApiError to_api_error(int status, std::string body, std::optional<io::Duration> retry_after) {

@@ -33,7 +33,9 @@ struct ApiError {
   bool not_leader() const { return reason == "NotLeader"; }
   // The time by which it had to be sent has passed: nothing was sent.
   bool too_late() const { return reason == "TooLate"; }
-  // A write that ended so may have taken effect: read before deciding again.
+  // A write that ended so may have taken effect: read before deciding again. Only what proves that nothing was stored
+  // is a refusal; behind a proxy any other 5xx, and a 429 that is not the API server's own, proves nothing. This is the
+  // one place where that is decided.
   bool ambiguous() const;
 };
 

@@ -63,6 +63,11 @@ bool WorkQueue::busy(std::string_view key) const {
   return it != entries_.end() && (it->second.working || it->second.linked());
 }
 
+bool WorkQueue::is_failing(std::string_view key) const {
+  const auto it = entries_.find(key);
+  return it != entries_.end() && it->second.failures > 0;
+}
+
 void WorkQueue::wake(std::string_view key) { wake_at(key, loop_.now()); }
 
 void WorkQueue::wake_at(std::string_view key, io::Steady when) {

@@ -47,6 +47,8 @@ class WorkQueue {
   io::Gate& idle() { return idle_; }
   // Due, or handed out.
   bool busy(std::string_view key) const;
+  // Its last attempt failed.
+  bool is_failing(std::string_view key) const;
   // Everything the queue knows of: waiting, scheduled, handed out, or in backoff.
   size_t size() const { return entries_.size(); }
   // How long the key last handed out had been due, not counting the time others worked on it.

@@ -62,12 +62,13 @@ Task<void> Controller::Parts::give_lease_back(std::string name, GiveLeaseBack ef
   what.preconditions = {effect.uid, std::to_string(effect.version)};
   const auto answer = co_await p.client.remove(kube::resources::leases, ns, lease, what);
   if (answer) {
+    lease_refusals.granted();
     p.leases.remove(key, effect.version);
     p.problems.clear(kDeleteLeasesProblem);
     succeeded(name, kLeasesProblem);
     co_return;
   }
-  if (!answer.error().forbidden()) {
+  if (answer.error().code != 403) {
     if (is_worth_a_look(answer.error())) co_await read_lease(key);
     failed(name, fmt::format("deleting lease {} failed", key), kLeasesProblem, answer.error());
     co_return;
@@ -82,9 +83,10 @@ Task<void> Controller::Parts::give_lease_back(std::string name, GiveLeaseBack ef
   } else if (is_worth_a_look(freed.error())) {
     co_await read_lease(key);
   }
+  const bool stays = freed || lease_refusals.missing(freed.error(), p.loop.now());
   const auto memory = memories.find(name);
-  if (memory != memories.end() && (freed || freed.error().forbidden())) memory->second.lease_stays = true;
-  if (!freed && !freed.error().forbidden()) {
+  if (memory != memories.end() && stays) memory->second.lease_stays = true;
+  if (!stays) {
     failed(name, fmt::format("freeing lease {} failed", key), kLeasesProblem, freed.error());
   }
 }

@@ -7,6 +7,7 @@
 #include "budget/pause_guard.h"
 #include "io/sync.h"
 #include "kube/queue.h"
+#include "kube/steady_refusal.h"
 #include "nodemaintenance/controller.h"
 #include "nodemaintenance/controller_meters.h"
 #include "nodemaintenance/decide.h"
@@ -51,7 +52,8 @@ struct Controller::Parts {
   io::Task<void> write_status(std::string name, WriteStatus effect);
   io::Task<void> request_lease(std::string name, RequestLease effect);
   io::Task<void> hold_node(std::string name, HoldNode effect);
-  io::Task<bool> node_is_written(std::string name, std::string node, kube::Result<std::string> answer);
+  io::Task<bool> node_is_written(std::string name, std::string node, drain::NodeChange change,
+                                 kube::Result<std::string> answer);
   io::Task<void> release_node(std::string name, ReleaseNode effect);
   io::Task<void> give_lease_back(std::string name, GiveLeaseBack effect);
   io::Task<void> tell_lifecycle(std::string name, TellLifecycle effect);
@@ -88,6 +90,8 @@ struct Controller::Parts {
   std::map<std::string, Draining, std::less<>> draining;  // by name
   std::map<std::string, std::string, std::less<>> rehearsed;
   budget::PauseGuard pause_guard;
+  kube::SteadyRefusal lifecycle_refusals;  // of writing conditions of nodes
+  kube::SteadyRefusal lease_refusals;      // of deleting leases of nodes, and of freeing them
   bool leases_known = false;
   bool running = false;
   bool stopping = false;

@@ -45,6 +45,16 @@ bool is_paused(const Status& status) {
   return blocked && blocked->holds && blocked->reason == kPaused;
 }
 
+// The change is in effect although no answer says so: the answer got lost, or somebody on the way sent it twice.
+bool is_in_effect(const kube::Node& node, const drain::NodeChange& change) {
+  const auto is_there = [&](const auto& item) {
+    const std::string* const text = node.annotation(item.first);
+    return item.second ? text && *text == *item.second : !text;
+  };
+  return std::all_of(change.annotations.begin(), change.annotations.end(), is_there) &&
+         (!change.unschedulable || node.unschedulable == *change.unschedulable);
+}
+
 Json list_of(const std::vector<std::string>& texts) {
   Json out = Json::array();
   for (const std::string& text : texts) out.push_back(text);
@@ -93,7 +103,7 @@ Task<void> Controller::Parts::enlist(std::string name, bool announce) {
     if (is_worth_a_look(answer.error())) co_await read_maintenance(name);
     // An answer that never came may have been a yes.
     maintenance = roster.find(name);
-    if (announce && answer.error().ambiguous() && maintenance && maintenance->has_finalizer()) {
+    if (announce && maintenance && maintenance->has_finalizer()) {
       record(*maintenance, "Normal", "BeginMaintenance", "Begin a node maintenance");
       co_return;
     }
@@ -124,7 +134,7 @@ Task<void> Controller::Parts::write_status(std::string name, WriteStatus effect)
   if (is_worth_a_look(answer.error())) co_await read_maintenance(name);
   maintenance = roster.find(name);
   const auto there = maintenance ? maintenance->status.last_update : std::nullopt;
-  if (answer.error().ambiguous() && there == io::parse_rfc3339(time) &&
+  if (is_worth_a_look(answer.error()) && there == io::parse_rfc3339(time) &&
       maintenance->status.phase == effect.status.phase) {
     status_is_written(name, effect);
     co_return;
@@ -183,7 +193,7 @@ Task<void> Controller::Parts::hold_node(std::string name, HoldNode effect) {
     co_await read_node(node);
     co_return;
   }
-  if (!co_await node_is_written(name, node, std::move(answer))) co_return;
+  if (!co_await node_is_written(name, node, effect.change, std::move(answer))) co_return;
   if (const auto memory = memories.find(name); memory != memories.end()) {
     memory->second.held_uid = effect.node_uid;
     memory->second.held_at = p.loop.wall_now();
@@ -191,13 +201,19 @@ Task<void> Controller::Parts::hold_node(std::string name, HoldNode effect) {
 }
 
 // The answer enters the world; false when it is a failure, which is told.
-Task<bool> Controller::Parts::node_is_written(std::string name, std::string node, kube::Result<std::string> answer) {
-  if (!answer) {
-    if (is_worth_a_look(answer.error())) co_await read_node(node);
-    failed(name, "patching node failed", kNodesProblem, answer.error());
-    co_return false;
+Task<bool> Controller::Parts::node_is_written(std::string name, std::string node, drain::NodeChange change,
+                                              kube::Result<std::string> answer) {
+  if (answer) {
+    enter_world(*answer, "Node");
+  } else {
+    const bool look = is_worth_a_look(answer.error());
+    if (look) co_await read_node(node);
+    const kube::Node* now = look ? p.nodes.find(node) : nullptr;
+    if (!now || !is_in_effect(*now, change)) {
+      failed(name, "patching node failed", kNodesProblem, answer.error());
+      co_return false;
+    }
   }
-  enter_world(*answer, "Node");
   succeeded(name, kNodesProblem);
   co_return true;
 }
@@ -208,7 +224,7 @@ Task<void> Controller::Parts::release_node(std::string name, ReleaseNode effect)
   const std::string node = maintenance->node;
   auto answer = co_await p.client.patch(kube::resources::nodes, "", node, kube::PatchType::merge,
                                         effect.change.merge_patch(effect.version));
-  if (!co_await node_is_written(name, node, std::move(answer))) co_return;
+  if (!co_await node_is_written(name, node, effect.change, std::move(answer))) co_return;
   if (const auto memory = memories.find(name); memory != memories.end()) memory->second.held_uid.clear();
   const kube::Node* released = p.nodes.find(node);
   if (released && !released->unschedulable) record_uncordon(*released);
@@ -222,15 +238,15 @@ Task<void> Controller::Parts::tell_lifecycle(std::string name, TellLifecycle eff
       co_await p.client.patch(kube::resources::nodes, "", node, kube::PatchType::strategic, effect.patch, "status");
   if (answer) {
     enter_world(*answer, "Node");
+    lifecycle_refusals.granted();
     p.problems.clear(kLifecycleProblem);
     co_return;
   }
-  // Nobody waits for them: what may not be written is left alone.
+  // What may not be written is left alone.
+  const bool missing = lifecycle_refusals.missing(answer.error(), p.loop.now());
   const auto memory = memories.find(name);
-  if (memory != memories.end() && (answer.error().forbidden() || answer.error().not_found())) {
-    memory->second.lifecycle_stays = true;
-  }
-  if (answer.error().forbidden()) {
+  if (memory != memories.end() && (missing || answer.error().not_found())) memory->second.lifecycle_stays = true;
+  if (missing) {
     p.problems.raise(kLifecycleProblem, fmt::format("the conditions of node {} cannot be written: {}; maintenances go "
                                                     "on without them",
                                                     node, answer.error().message));
@@ -249,12 +265,13 @@ Task<void> Controller::Parts::discharge(std::string name) {
   patch.set({"metadata", "finalizers"}, list_of(finalizers));
   const auto answer = co_await p.client.patch(kResource, "", name, kube::PatchType::merge, patch.dump());
   if (!answer) {
-    const bool unsure = answer.error().ambiguous() || answer.error().maybe_applied;
     if (is_worth_a_look(answer.error())) co_await read_maintenance(name);
     maintenance = roster.find(name);
     const bool is_out = !maintenance || maintenance->uid != leaving.uid || !maintenance->has_finalizer();
-    if (!is_out) failed(name, "removing the finalizer failed", kObjectsProblem, answer.error());
-    if (!is_out || !unsure) co_return;
+    if (!is_out) {
+      failed(name, "removing the finalizer failed", kObjectsProblem, answer.error());
+      co_return;
+    }
   } else if (finalizers.empty()) {
     // That was the last one: the answer is how it was at its end.
     if (const auto last = kube::decode_identity(*answer)) p.maintenances.remove(name, last->version);

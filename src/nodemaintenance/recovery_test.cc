@@ -327,5 +327,36 @@ TEST_F(OriginalDefinitionTest, PrunedFieldsAreNotWrittenAgainAndAgain) {
   EXPECT_TRUE(sent.empty()) << sent.front();
 }
 
+class MaskedRecoveryTest : public RecoveryTest, public testing::WithParamInterface<int> {};
+
+// Every write takes effect, and a proxy denies it: everything is done all the same, and told once.
+TEST_P(MaskedRecoveryTest, WhatIsDeniedAfterwardsIsFoundOut) {
+  treat = [](const kube::Request& request) {
+    sim::Treatment out;
+    const bool ours = request.path.find("/nodemaintenances/") != std::string::npos ||
+                      request.path.starts_with("/api/v1/nodes/") || request.path.find("/leases") != std::string::npos;
+    if (request.method != "GET" && ours) {
+      out.mask = sim::ApiServer::refusal(GetParam(), GetParam() == 409 ? "Conflict" : "", "somebody on the way");
+    }
+    return out;
+  };
+  put("/api/v1/namespaces/medik8s-leases", R"({"apiVersion":"v1","kind":"Namespace"})");
+  add_node("n1");
+  add_pod("a");
+  launch();
+  maintain();
+  ASSERT_TRUE(runs_until([&] { return phase() == "Succeeded"; }, minutes{1}));
+  time.run_for(seconds{10});
+  end();
+  ASSERT_TRUE(runs_until([&] { return !exists(path()); }, minutes{1}));
+  time.run_for(seconds{10});
+  EXPECT_TRUE(untouched());
+  for (const char* reason : {"BeginMaintenance", "SucceedMaintenance", "UncordonNode", "RemovedMaintenance"}) {
+    EXPECT_EQ(events(reason), 1) << reason;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Recovery, MaskedRecoveryTest, testing::Values(409, 429, 500, 502, 503, 504));
+
 }  // namespace
 }  // namespace careen::nodemaintenance

@@ -24,13 +24,15 @@ struct Scope {
 };
 
 // A limited number of places, shared by all nodes that ask for one of the same kind. Most are places in a scope of
-// nodes under maintenance; a group of leases, or a value that one node may use, are such places too.
+// nodes under maintenance; a group of leases, a value that one node may use, or room in the ledger are such places too.
 struct BudgetKey {
   Scope scope;
   int64_t max = 0;
   io::Duration skip_after{};  // not zero: maintenances older than this do not count any more
   std::string lease = {};     // not empty: leases of that name, namespace/name, instead of a scope
   std::optional<observe::Source> observation = std::nullopt;  // a value that was asked for, instead of a scope
+  bool ledger = false;                                        // room in the ledger's record, instead of a scope
+  bool counts_nodes() const { return lease.empty() && !observation && !ledger; }
   auto operator<=>(const BudgetKey&) const = default;
 };
 

@@ -51,7 +51,7 @@ std::vector<BudgetKey> BudgetWaiters::waited_for(const Scope& scope) const {
   // Keys sort by scope first.
   for (auto it = queues_.lower_bound({scope, std::numeric_limits<int64_t>::min(), io::Duration::min(), {}, {}});
        it != queues_.end() && it->first.scope == scope; ++it) {
-    if (it->first.lease.empty() && !it->first.observation) keys.push_back(it->first);
+    if (it->first.counts_nodes()) keys.push_back(it->first);
   }
   return keys;
 }

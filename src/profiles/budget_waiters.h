@@ -31,6 +31,7 @@ class BudgetWaiters {
   // Nodes that wait for the scope to fill.
   std::vector<std::string> waiting_for_rise(const Scope& scope) const;
   size_t waiting(const BudgetKey& key) const;
+  bool empty() const { return queues_.empty() && rises_.empty(); }
   void clear();
 
  private:

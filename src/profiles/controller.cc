@@ -37,6 +37,7 @@ class EngineDrains final : public Drains {
 
 constexpr io::Duration kSweepPatience = io::milliseconds{10};
 constexpr std::string_view kWriteProblem = "write nodes";
+constexpr int kRetriesInFlight = 4;
 
 bool wants_details(const kube::Node& node) {
   const kube::Atom* details = node.label(kLogDetailsLabel);
@@ -72,6 +73,7 @@ Controller::Controller(ControllerParts parts, ControllerOptions options)
       taker_(p_.client, p_.leases, p_.atoms, p_.log),
       queue_(p_.loop),
       slots_(p_.loop, options.writes_in_flight),
+      retry_slots_(p_.loop, kRetriesInFlight),
       sends_(p_.loop, options.writes_in_flight),
       courier_(p_.outside, p_.metrics, p_.random,
                {.on_sent = [this](const std::string& id) { message_sent(id); },
@@ -113,7 +115,8 @@ void Controller::wake_all() {
 }
 
 World Controller::world(const kube::Json* document) const {
-  return {p_.nodes, *config_, facts_, deliveries_, options_.notify_blocking, document, options_.dry_run, p_.pauses};
+  return {p_.nodes, *config_,         facts_,    deliveries_, options_.notify_blocking,
+          document, options_.dry_run, p_.pauses, &p_.ledger};
 }
 
 void Controller::leases_known(const std::string& ns) {
@@ -184,7 +187,7 @@ void Controller::node_changed(const kube::Node* before, const kube::Node* after)
   const std::string& name = after ? after->name : before->name;
   // A late write cannot reach a node that is gone, nor one made anew under its name: it names another version.
   if (before && (!after || after->uid != before->uid)) {
-    p_.ledger.finish(before->uid);
+    finish(before->uid);
     drop_messages(before->uid, {});
     deliveries_.forget(before->uid);
   }
@@ -216,6 +219,7 @@ void Controller::offer(const BudgetKey& key) {
 
 BudgetUse Controller::measure_use(const BudgetKey& key) const {
   const io::Wall now = p_.loop.wall_now();
+  if (key.ledger) return {-p_.ledger.room(), {}, std::nullopt};
   if (!key.lease.empty()) return measure(lease_facts_, key, now);
   if (key.observation) {
     const bool pending = observations_.state(*key.observation, now).kind == observe::ObservationState::Kind::pending;
@@ -468,57 +472,16 @@ Task<bool> Controller::carry_out(std::string key, Decision decision, Basis on) {
     if (!p_.ledger.fenced()) queue_.wake(key);
     co_return false;
   }
-  auto slot = co_await slots_.acquire();
-  // It changed while we waited for our turn: the write could only conflict, comes too late, or must not be. The
-  // admission stays for the next decision.
-  if (outdated(key, decision, on)) {
-    queue_.wake(key);
-    co_return false;
-  }
-  if (!co_await take_leases(key, decision)) co_return false;
-  if (outdated(key, decision, on)) {
-    queue_.wake(key);
-    co_return false;
-  }
-  if (!co_await write_hypervisor(key, decision, on)) co_return false;
-  if (outdated(key, decision, on)) {
-    queue_.wake(key);
-    co_return false;
-  }
-  const auto answer = co_await write(kube::resources::nodes, key, *decision.patch, decision, on);
+  const auto sent = co_await send(key, decision, on);
+  if (!sent) co_return false;
   // The server's answer is the newest there is of this node.
-  if (answer && enter_world(*answer)) {
+  if (*sent && enter_world(**sent)) {
     meters_->writes("accepted").add();
     succeeded(key, decision);
     co_return true;
   }
-  // Behind a proxy even a 503 may come from a server that has passed the write on.
-  if (answer || answer.error().ambiguous() || answer.error().code >= 500) {
-    meters_->writes("unknown").add();
-    if (decision.admission) {
-      while (!co_await settle(key, decision.uid, decision.version)) co_await io::sleep_for(p_.loop, kSettleRetry);
-    } else {
-      // It holds no place: should it still come, one of it and the next write conflicts.
-      co_await read_again(key, decision.version);
-    }
-    const kube::Node* now = p_.nodes.find(key);
-    const std::string* data = now && now->uid == decision.uid ? now->annotation(kDataAnnotation) : nullptr;
-    if (data && *data == decision.data) {
-      succeeded(key, decision);
-      co_return true;
-    }
-    give_up(key, decision);
-    if (answer) {
-      queue_.wake_after_failure(key);
-    } else if (budget::PauseGuard::interrupted(answer.error())) {
-      queue_.wake(key);
-    } else {
-      failed(key, answer.error());
-    }
-    // It may still come, if nothing has made it impossible.
-    co_return !decision.admission;
-  }
-  const kube::ApiError& error = answer.error();
+  if (*sent || sent->error().ambiguous()) co_return co_await find_out(key, decision, *sent);
+  const kube::ApiError& error = sent->error();
   if (error.not_leader()) {  // nothing was sent
     queue_.wake_after_failure(key);
     co_return false;
@@ -529,7 +492,13 @@ Task<bool> Controller::carry_out(std::string key, Decision decision, Basis on) {
   }
   if (error.conflict() || error.not_found()) {
     meters_->writes("conflict").add();
-    if (co_await read_again(key, decision.version)) {
+    const bool changed = co_await read_again(key, decision.version);
+    // Somebody on the way may have sent it twice: then it conflicts with itself.
+    if (!decision.moved.empty() && took_effect(key, decision)) {
+      succeeded(key, decision);
+      co_return true;
+    }
+    if (changed) {
       queue_.wake(key);
       co_return false;
     }
@@ -538,6 +507,69 @@ Task<bool> Controller::carry_out(std::string key, Decision decision, Basis on) {
   give_up(key, decision);
   failed(key, error);
   co_return false;
+}
+
+// Everything up to the node's own write, and its answer; nothing when it does not come to that. Nodes whose last write
+// failed have slots of their own, so that they hold up nobody else.
+Task<std::optional<kube::Result<std::string>>> Controller::send(std::string key, Decision& decision, const Basis& on) {
+  const auto slot = co_await (queue_.is_failing(key) ? retry_slots_ : slots_).acquire();
+  // It changed while we waited for our turn: the write could only conflict, comes too late, or must not be. The
+  // admission stays for the next decision.
+  if (outdated(key, decision, on)) {
+    queue_.wake(key);
+    co_return std::nullopt;
+  }
+  if (!co_await take_leases(key, decision)) co_return std::nullopt;
+  if (outdated(key, decision, on)) {
+    queue_.wake(key);
+    co_return std::nullopt;
+  }
+  if (!co_await write_hypervisor(key, decision, on)) co_return std::nullopt;
+  if (outdated(key, decision, on)) {
+    queue_.wake(key);
+    co_return std::nullopt;
+  }
+  co_return co_await write(kube::resources::nodes, key, *decision.patch, decision, on);
+}
+
+// No answer says what became of the write. True when it has taken effect, or still may.
+Task<bool> Controller::find_out(std::string key, const Decision& decision, const kube::Result<std::string>& answer) {
+  meters_->writes("unknown").add();
+  if (decision.admission) {
+    co_await settle_in_time(key, decision.uid, decision.version);
+  } else {
+    // It holds no place: should it still come, one of it and the next write conflicts.
+    co_await read_again(key, decision.version);
+  }
+  if (took_effect(key, decision)) {
+    succeeded(key, decision);
+    co_return true;
+  }
+  give_up(key, decision);
+  if (answer) {
+    queue_.wake_after_failure(key);
+  } else if (budget::PauseGuard::interrupted(answer.error())) {
+    queue_.wake(key);
+  } else {
+    failed(key, answer.error());
+  }
+  // It may still come, if nothing has made it impossible.
+  co_return !decision.admission;
+}
+
+// The node is what the write would have made of it, whatever others have done to it since.
+bool Controller::took_effect(const std::string& key, const Decision& decision) const {
+  const kube::Node* node = p_.nodes.find(key);
+  const std::string* text = node && node->uid == decision.uid ? node->annotation(kDataAnnotation) : nullptr;
+  if (!text) return false;
+  if (*text == decision.data) return true;
+  const auto now = parse_node_data(*text), wanted = parse_node_data(decision.data);
+  if (decision.moved.empty() || !now || !wanted) return false;
+  return std::all_of(decision.moved.begin(), decision.moved.end(), [&](const Moved& moved) {
+    const auto is = now->profiles.find(moved.profile), was = wanted->profiles.find(moved.profile);
+    return is != now->profiles.end() && was != wanted->profiles.end() && is->second.current == was->second.current &&
+           is->second.transition == was->second.transition;
+  });
 }
 
 // After a write that did not fit. True when the node is another than the one it was computed from.
@@ -613,8 +645,16 @@ void Controller::give_up(const std::string& key, const Decision& decision) {
 void Controller::release(const std::string& key, const std::string& uid) {
   withdraw(key, {});
   if (!p_.ledger.has(uid)) return;
-  p_.ledger.finish(uid);
+  finish(uid);
   refresh_occupancy(key);
+}
+
+// Its place in the ledger is another's.
+void Controller::finish(const std::string& uid) {
+  p_.ledger.finish(uid);
+  BudgetKey room;
+  room.ledger = true;
+  if (waiters_.waiting(room) > 0) offer(room);
 }
 
 bool Controller::overlooked(const std::string& node) const {

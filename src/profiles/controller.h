@@ -16,6 +16,7 @@
 #include "drain/progress.h"
 #include "io/log.h"
 #include "io/sync.h"
+#include "kube/error.h"
 #include "kube/json.h"
 #include "kube/queue.h"
 #include "notify/courier.h"
@@ -54,7 +55,6 @@ class Client;
 class EventRecorder;
 class NodeDecoder;
 class PodStore;
-struct ApiError;
 struct Lease;
 struct Node;
 struct Object;
@@ -163,6 +163,9 @@ class Controller {
   io::Task<void> act(std::string key, Decision decision, Basis basis);
   // True when the node's patch has taken effect.
   io::Task<bool> carry_out(std::string key, Decision decision, Basis basis);
+  io::Task<std::optional<kube::Result<std::string>>> send(std::string key, Decision& decision, const Basis& on);
+  io::Task<bool> find_out(std::string key, const Decision& decision, const kube::Result<std::string>& answer);
+  bool took_effect(const std::string& key, const Decision& decision) const;
   bool outdated(const std::string& key, const Decision& decision, const Basis& on) const;
   budget::PauseGuard::Write write(kube::Resource resource, std::string key, std::string patch, const Decision& decision,
                                   const Basis& on);
@@ -192,6 +195,7 @@ class Controller {
   void failed(const std::string& key, const kube::ApiError& error);
   void give_up(const std::string& key, const Decision& decision);
   void release(const std::string& key, const std::string& uid);
+  void finish(const std::string& uid);
 
   // Drains: what the latest decision wants runs, and nothing else of profiles.
   void follow_drains(const std::string& key, const Decision& decision);
@@ -204,7 +208,8 @@ class Controller {
   // A write of this node may still be on its way. Finds that it has happened, or changes the node so that it must
   // fail. True when settled; false when nothing can be said, and the admission has to stay.
   io::Task<bool> settle(std::string node, std::string uid, std::optional<uint64_t> precondition);
-  static constexpr io::Duration kSettleRetry = io::seconds{1};
+  // The same until it is settled, or until so late that nothing can be on its way any more.
+  io::Task<void> settle_in_time(std::string node, std::string uid, std::optional<uint64_t> precondition);
   io::Task<void> settle_inherited(budget::Admission admission);
   io::Task<void> settle_all_inherited();
   bool is_where_it_was_admitted_to(const std::string& name, const std::string& uid) const;
@@ -233,6 +238,7 @@ class Controller {
   TopicWaiters topic_waiters_;
   kube::WorkQueue queue_;
   io::Semaphore slots_;
+  io::Semaphore retry_slots_;
   io::Semaphore sends_;  // of messages that go before the state machine
   notify::Courier courier_;
   io::Gate configured_;

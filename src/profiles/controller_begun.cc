@@ -21,6 +21,12 @@ namespace careen::profiles {
 using io::Task;
 
 namespace {
+constexpr io::Duration kFirstSettlePause = io::seconds{1};
+constexpr io::Duration kLongestSettlePause = io::seconds{10};
+// The API server ends every request after a minute, and proxies do so sooner or not much later: what has not been
+// applied by then never will be.
+constexpr io::Duration kLongestFlight = io::minutes{10};
+
 // The node has moved since then.
 bool has_moved_since(const kube::Node& node, io::Wall then) {
   const std::string* text = node.annotation(kDataAnnotation);
@@ -130,7 +136,7 @@ Task<void> Controller::inherit(budget::Admission admission) {
     }
   }
   if (begun) co_return;
-  p_.ledger.finish(admission.uid);
+  finish(admission.uid);
   refresh_occupancy(admission.node);
 }
 
@@ -168,6 +174,20 @@ void Controller::fail_profiles(const std::string& key, const Decision& decision,
   for (const Failure& failure : failures) report_failure(key, failure);
   held_.insert(key);
   if (config_->requeue > io::Duration{0}) queue_.wake_at(key, p_.loop.now() + config_->requeue);
+}
+
+Task<void> Controller::settle_in_time(std::string name, std::string uid, std::optional<uint64_t> precondition) {
+  const io::Steady over = p_.loop.now() + kLongestFlight;
+  for (io::Duration pause = kFirstSettlePause; !co_await settle(name, uid, precondition);
+       pause = std::min<io::Duration>(2 * pause, kLongestSettlePause)) {
+    if (p_.loop.now() >= over) {
+      p_.log.warn(
+          "a write without an answer has not been applied for so long that it is taken for lost; its place is free",
+          "node", name, "after", io::format_duration(kLongestFlight));
+      co_return;
+    }
+    co_await io::sleep_for(p_.loop, pause);
+  }
 }
 
 Task<bool> Controller::settle(std::string name, std::string uid, std::optional<uint64_t> precondition) {
@@ -225,7 +245,7 @@ Task<void> Controller::settle_all_inherited() {
 }
 
 Task<void> Controller::settle_inherited(budget::Admission admission) {
-  while (!co_await settle(admission.node, admission.uid, std::nullopt)) co_await io::sleep_for(p_.loop, kSettleRetry);
+  co_await settle_in_time(admission.node, admission.uid, std::nullopt);
   p_.problems.clear("write node/" + admission.node);
   co_await inherit(admission);
   settling_.erase(admission.uid);

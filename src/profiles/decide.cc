@@ -6,6 +6,7 @@
 #include <memory>
 #include <set>
 
+#include "budget/ledger.h"
 #include "budget/pause.h"
 #include "drain/holds.h"
 #include "io/redact.h"
@@ -162,7 +163,7 @@ class Decider {
 
     const auto [winner, results] = choose(profile, data, chains, why);
     if (!winner || winner->next == *current) return;
-    if (wants_place(*winner, results) && waits_for_other(profile, why)) return;
+    if (wants_place(*winner, results) && (waits_for_other(profile, why) || waits_for_room(data, why))) return;
     const Changes before = changes();
     std::optional<DrainWanted> drain;
     const ChainEnd end = run_triggers(profile, data, winner->trigger, "At least one trigger plugin failed", drain, why);
@@ -540,7 +541,7 @@ class Decider {
       const CheckResult& result = budgets[i]->result;
       auto& [key, use] = *budgets[i]->result.budget;
       if (result.passed) {
-        if (key.lease.empty() && !key.observation) decision_.rises.push_back(key.scope);
+        if (key.counts_nodes()) decision_.rises.push_back(key.scope);
         add_topics(result);
       } else if (use.used >= key.max) {
         // With a place free it is what is seen from there that says no, and the topics tell when that is another.
@@ -599,6 +600,17 @@ class Decider {
     const std::string own = beginner_name(profile.name);
     if (std::all_of(begun_.begin(), begun_.end(), [&](const std::string& owner) { return owner == own; })) return false;
     hold_up(why, Verdict::no, "another profile of this node has begun a transition");
+    return true;
+  }
+
+  // The ledger has to record it, and its record is full.
+  bool waits_for_room(const ProfileData& data, Why& why) {
+    if (!world_.ledger || world_.ledger->fits(draft_.base().uid)) return false;
+    hold_up(why, Verdict::no, "the ledger is full: {} admissions are under way, and this one has to be recorded too",
+            world_.ledger->entries().size());
+    BudgetKey room;
+    room.ledger = true;
+    decision_.waits.push_back({std::move(room), data.transition, std::nullopt});
     return true;
   }
 

@@ -22,8 +22,9 @@
 #include "profiles/why.h"
 
 namespace careen::budget {
+class Ledger;
 class Pauses;
-}
+}  // namespace careen::budget
 
 namespace careen::kube {
 struct Node;
@@ -48,6 +49,7 @@ struct World {
   // Nobody is going to read the messages: what is cached of the node is enough for them.
   bool only_explained = false;
   const budget::Pauses* pauses = nullptr;  // null: nothing is paused
+  const budget::Ledger* ledger = nullptr;  // null: it has room for everybody
 };
 
 struct Moved {

@@ -33,11 +33,11 @@ Json spec_of(const LeaseGrab& grab, const std::string& node, io::Wall acquired, 
                        {"leaseTransitions", int64_t{grab.transitions} + 1}});
 }
 
-// The lease may be another than the one that was looked at. Behind a proxy even a 503 may come from a server that has
-// passed the write on. Where no lease can be made because there is no such namespace, there is nothing to look at.
+// The lease may be another than the one that was looked at. Where no lease can be made because there is no such
+// namespace, there is nothing to look at.
 bool may_have_changed(const kube::ApiError& error, const LeaseGrab& grab) {
   if (error.not_found()) return grab.version != 0;
-  return error.conflict() || error.already_exists() || error.ambiguous() || error.code >= 500;
+  return error.conflict() || error.already_exists() || error.ambiguous();
 }
 
 kube::ApiError without_lease(kube::ApiError error, const LeaseGrab& grab) {

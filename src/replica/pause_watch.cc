@@ -14,8 +14,7 @@ namespace {
 
 constexpr const char* kProblem = "pause";
 constexpr const char* kMetric = "careen_paused";
-// A server that has just started forbids everything for a moment.
-constexpr io::Duration kPatience = io::seconds{3};
+constexpr io::Duration kLookEvery = io::seconds{3};
 
 Task<void> listed_anew(kube::Reflector& reflector) { co_await reflector.refresh(); }
 
@@ -62,6 +61,7 @@ Task<void> PauseWatch::run() {
 // That there is none is no change of anything.
 Task<void> PauseWatch::learn() {
   co_await reflector_.synced_gate().wait();
+  refused_.close();
   take(store_.find(kube::object_key(options_.ns, PauseRecord::kLease)));
   known_.open();
 }
@@ -71,20 +71,34 @@ Task<void> PauseWatch::fresh() {
   co_await io::race(p_.loop, listed_anew(reflector_), io::wait_for(refused_));
 }
 
-// The reflector tells of all that keeps it from its list; rights are the one thing that we do not wait for.
+// The reflector tells of all that keeps it from its list; a right that is missing is the one thing that we do not wait
+// for, and it goes on trying.
 Task<void> PauseWatch::look_why_not() {
   for (;;) {
-    co_await io::sleep_for(p_.loop, kPatience);
+    co_await io::sleep_for(p_.loop, kLookEvery);
     if (reflector_.synced()) co_return;
     kube::CallOptions call;
     call.query = "limit=1&fieldSelector=" + encoded(reflector_options().field_selector);
     const auto answer = co_await p_.client.list(kube::resources::leases, options_.ns, std::move(call));
     if (reflector_.synced()) co_return;
-    if (!answer && answer.error().code == 403) {
+    if (answer) {
+      refusals_.granted();
+      continue;
+    }
+    if (refusals_.missing(answer.error(), p_.loop.now())) {
       go_on_without(answer.error());
       co_return;
     }
+    stand_still(answer.error());
   }
+}
+
+void PauseWatch::stand_still(const kube::ApiError& error) {
+  p_.problems.raise(
+      kProblem,
+      fmt::format(
+          "{} cannot be read: {}; nothing is begun, moved or evicted until it can be{}", place(), error.message,
+          error.code != 403 ? "" : ", or has been refused for " + io::format_duration(kube::SteadyRefusal::kPatience)));
 }
 
 void PauseWatch::go_on_without(const kube::ApiError& error) {

@@ -19,6 +19,7 @@
 #include "kube/objects.h"
 #include "kube/reflector.h"
 #include "kube/sink.h"
+#include "kube/steady_refusal.h"
 
 namespace careen::replica {
 
@@ -48,7 +49,7 @@ class PauseWatch {
   // Until cancelled.
   io::Task<void> run();
   // Resumes when it is known what is paused at this moment or later. Without the right to read it that is never known:
-  // then nothing is paused, and a problem says so.
+  // when minutes of steady refusal have shown that, nothing is paused, and a problem says so.
   io::Task<void> fresh();
 
   budget::Pauses& pauses() { return pauses_; }
@@ -59,6 +60,7 @@ class PauseWatch {
   kube::ReflectorOptions reflector_options();
   io::Task<void> learn();
   io::Task<void> look_why_not();
+  void stand_still(const kube::ApiError& error);
   void go_on_without(const kube::ApiError& error);
   void take(const kube::Lease* lease);
   void announce();
@@ -74,7 +76,8 @@ class PauseWatch {
   std::unique_ptr<kube::Sink> sink_;
   kube::Reflector reflector_;
   io::Gate known_;
-  io::Gate refused_;                           // by the server, at least once
+  kube::SteadyRefusal refusals_;
+  io::Gate refused_;                           // the right to read it is missing
   std::map<std::string, budget::Pause> told_;  // by profile
   std::string uid_;                            // of the Lease, as it was last seen
   io::Scope scope_;

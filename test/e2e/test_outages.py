@@ -2,6 +2,7 @@
 
 import threading
 
+from api import Refused
 from careen import poll
 from harness import CareenTest
 
@@ -79,3 +80,36 @@ class OutageTest(CareenTest):
         self.assertEqual(careen.readyz()[0], 200)
         self.assertLess(len(careen.complaints()), 20, careen.complaints())
         self.assertEqual(careen.stop(), 0)
+
+
+class BrokenWebhookTest(CareenTest):
+    """An admission webhook that cannot be called refuses every write of some nodes."""
+
+    BROKEN = "e2e.careen.dev/broken"
+    HOOKS = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations"
+
+    def _break(self, names):
+        self.label(names, {self.BROKEN: "true"})
+        self.api.create(self.HOOKS, {"metadata": {"name": self.namespace}, "webhooks": [{
+            "name": "nobody.e2e.careen.dev", "failurePolicy": "Fail", "sideEffects": "None", "timeoutSeconds": 1,
+            "admissionReviewVersions": ["v1"], "clientConfig": {"url": "https://127.0.0.1:1/"},
+            "objectSelector": {"matchLabels": {self.BROKEN: "true"}},
+            "rules": [{"apiGroups": [""], "apiVersions": ["v1"], "operations": ["UPDATE"], "resources": ["nodes"]}]}]})
+        self.addCleanup(self._mend)
+
+    def _mend(self):
+        try:
+            self.api.call("DELETE", f"{self.HOOKS}/{self.namespace}")
+        except Refused as refused:
+            self.assertEqual(refused.status, 404)
+
+    def test_others_go_on(self):
+        """With more broken nodes than there are places and write slots, all others go through; then the broken ones too."""
+        broken, healthy = self.node_names[:20], self.node_names[20:40]
+        self.want_maintenance(broken + healthy)
+        self._break(broken)
+        self.start_elected()
+        self.watch.wait_until(self.done(healthy), 90, "the nodes that can be written")
+        self._mend()
+        self.watch.wait_until(self.done(broken), 120, "the nodes that can be written again")
+        self.check_round(broken + healthy)
