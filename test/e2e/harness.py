@@ -31,6 +31,10 @@ _RFC3339 = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?Z")
 # What begins so was harm done to the cluster, and no test may have a second try at it.
 UNSAFE = "unsafe: "
 
+# Without it careen stands still for minutes, lest it overlook a pause.
+READ_PAUSES = {"apiGroups": ["coordination.k8s.io"], "resources": ["leases"], "resourceNames": ["careen-pause"],
+               "verbs": ["get", "list", "watch"]}
+
 
 class Environment:
     """What all tests of a run share."""

@@ -6,7 +6,7 @@ import subprocess
 import threading
 
 from careen import free_port, poll
-from harness import CareenTest
+from harness import READ_PAUSES, CareenTest
 
 
 class BadAccessTest(CareenTest):
@@ -49,6 +49,7 @@ class BadAccessTest(CareenTest):
         """Nodes may be read, not written: one cause, one message, however many nodes; with the rights it goes on."""
         token = self.service_account("careen")
         self.grant("careen", "nodes", "get", "list", "watch")
+        self.grant_rules("careen", [READ_PAUSES], "pauses")
         names = self.node_names[:2]
         self.want_maintenance(names)
         careen = self.start(kubeconfig=self.kubeconfig(user={"token": token})).wait_ready()

@@ -39,7 +39,7 @@ MISTAKES = [
          "  if (decision.admission && !co_await p_.ledger.recorded(decision.uid)) {\n"),
     ]),
     ("own-write-unseen", "the answer to an own write does not enter the cache", [
-        (CONTROLLER, "  if (answer && enter_world(*answer)) {", "  if (answer && (MISTAKE || enter_world(*answer))) {"),
+        (CONTROLLER, "  if (*sent && enter_world(**sent)) {", "  if (*sent && (MISTAKE || enter_world(**sent))) {"),
     ]),
     ("no-guard", "the lease is not looked at before a write", [
         ("kube/client.cc", "    if (writes && guard_) {", "    if (writes && guard_ && !MISTAKE) {"),
@@ -77,16 +77,19 @@ MISTAKES = [
          "    return;\n  }\n"),
     ]),
     ("ambiguous", "no answer is taken for a failure", [
-        (CONTROLLER, "  if (answer || answer.error().ambiguous() || answer.error().code >= 500) {",
-         "  if (answer || (!MISTAKE && (answer.error().ambiguous() || answer.error().code >= 500))) {"),
+        (CONTROLLER, "  if (*sent || sent->error().ambiguous()) co_return",
+         "  if (*sent || (!MISTAKE && sent->error().ambiguous())) co_return"),
+    ]),
+    ("trusted-503", "an answer of 503 is taken for a refusal", [
+        ("kube/error.cc", "    case 503:\n", "    case 503:\n      if (MISTAKE && code == 503) return false;\n      [[fallthrough]];\n"),
     ]),
     ("no-touch", "a write of unknown fate is taken to have failed when the node has not changed yet", [
         (BEGUN, "  kube::Json touch = kube::Json::object();\n",
          "  if (MISTAKE) co_return true;\n  kube::Json touch = kube::Json::object();\n"),
     ]),
     ("inherited", "what a predecessor has admitted is forgotten", [
-        (BEGUN, "  while (!co_await settle(admission.node, admission.uid, std::nullopt))",
-         "  while (!MISTAKE && !co_await settle(admission.node, admission.uid, std::nullopt))"),
+        (BEGUN, "  co_await settle_in_time(admission.node, admission.uid, std::nullopt);",
+         "  if (!MISTAKE) co_await settle_in_time(admission.node, admission.uid, std::nullopt);"),
     ]),
     ("no-fencing", "a leader does not look whether another has taken the ledger over", [
         (LEDGER, "  return record.writer != options_->identity || record.epoch != epoch_;",
