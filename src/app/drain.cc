@@ -156,7 +156,7 @@ Task<void> Drain::cordon(Work& work) {
   say(fmt::format("node/{} {}", work.node.name, before ? "already cordoned" : "cordoned"));
   work.node = std::move(*cordoned);
   work.report.cordoned = true;
-  engine_.begin(key_of(work), options_.drain);
+  engine_.begin(key_of(work), work.node.uid, options_.drain);
   has_changed(work.node.name);
 }
 

@@ -96,7 +96,8 @@ class Rehearsal {
     watches_.pods().for_each_on(node.name, [&](const kube::Pod& pod) {
       const bool daemon = pod.owner_kind == "DaemonSet";
       const auto state = daemon ? watches_.daemon_set(pod.ns, pod.owner_name) : drain::DaemonSetState::exists;
-      const drain::Verdict verdict = drain::judge(pod, options_.drain, state, session_.now());
+      const io::Duration beyond_grace = pod.deletion ? session_.now() - *pod.deletion : io::Duration::zero();
+      const drain::Verdict verdict = drain::judge(pod, options_.drain, state, beyond_grace);
       if (verdict.fate == drain::Fate::refuse) return drain::remark(refusals, verdict.message, pod);
       if (!verdict.message.empty()) drain::remark(warnings, verdict.message, pod);
       if (verdict.fate == drain::Fate::leave) return;

@@ -23,10 +23,10 @@ std::optional<io::Steady> held_back_until(const Situation& s, io::Steady now) {
 
 Decision wait_until(io::Steady when) { return {Action::none, false, when}; }
 
-Decision decide_terminating(const Situation& s, io::Steady now, io::Wall wall) {
+Decision decide_terminating(const Situation& s, io::Steady now) {
   if (s.killed || !s.wish.kill_after) return {};
-  const io::Wall due = io::add(*s.deletion, *s.wish.kill_after);
-  if (wall < due) return wait_until(now + (due - wall));
+  const io::Steady due = *s.grace_ends + *s.wish.kill_after;
+  if (now < due) return wait_until(due);
   if (const auto until = held_back_until(s, now); until && is_failure(*s.setback)) return wait_until(*until);
   return Decision{Action::kill, false, std::nullopt};
 }
@@ -37,9 +37,9 @@ bool is_to_be_removed(const Situation& s, io::Steady now) {
 
 }  // namespace
 
-Decision decide(const Situation& s, io::Steady now, io::Wall wall) {
+Decision decide(const Situation& s, io::Steady now) {
   if (s.in_flight != Action::none || s.held) return {};
-  if (s.deletion) return decide_terminating(s, now, wall);
+  if (s.grace_ends) return decide_terminating(s, now);
   if (!s.wish.gone) return {};
   if (s.accepted && now < *s.accepted + kEffectWithin) return wait_until(*s.accepted + kEffectWithin);
   const auto until = held_back_until(s, now);
@@ -60,7 +60,7 @@ Decision decide(const Situation& s, io::Steady now, io::Wall wall) {
 }
 
 Stage stage_of(const Situation& s, const Seen& seen, bool lane_closed, io::Steady now) {
-  if (s.deletion) return Stage::terminating;
+  if (s.grace_ends) return Stage::terminating;
   if (s.in_flight != Action::none) return Stage::evicting;
   if (s.accepted) return Stage::terminating;
   if (seen.fate == Fate::await) return Stage::completing;

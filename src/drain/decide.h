@@ -44,7 +44,7 @@ inline constexpr io::Duration kEffectWithin = io::seconds{30};
 
 struct Situation {
   Wish wish;
-  std::optional<io::Wall> deletion;  // it terminates; the time its grace period ends
+  std::optional<io::Steady> grace_ends;  // it terminates; when its grace period is over, by our own clock
   Action in_flight = Action::none;
   std::optional<io::Steady> accepted;  // when the server took our request
   bool killed = false;                 // deleted with a grace period of 0; more cannot be done
@@ -58,7 +58,7 @@ struct Decision {
   bool through_lane = false;       // the eviction has to wait for its budget's lane
   std::optional<io::Steady> wake;  // when to decide again, if nothing happens
 };
-Decision decide(const Situation& situation, io::Steady now, io::Wall wall);
+Decision decide(const Situation& situation, io::Steady now);
 
 // How one drain sees the pod.
 struct Seen {

@@ -46,6 +46,7 @@ TEST(AnswerTest, SaysWhatItMeansForThePod) {
 TEST(AnswerTest, OnlyWhatMayHaveBeenCountedIs) {
   EXPECT_TRUE(answer_of(std::string("{}")).counted);
   EXPECT_TRUE(answer_of(refusal(504, "Timeout", "")).counted);
+  EXPECT_TRUE(answer_of(refusal(503, "", "upstream connect error")).counted) << "of a proxy that has passed it on";
   EXPECT_TRUE(answer_of(refusal(409, "Conflict", "UID")).counted);
   EXPECT_FALSE(answer_of(refusal(404, "NotFound", "")).counted);
   EXPECT_FALSE(answer_of(refusal(403, "Forbidden", "")).counted);
@@ -67,7 +68,7 @@ TEST(AnswerTest, PausesGrowUpToALimit) {
 class DecideTest : public testing::Test {
  protected:
   DecideTest() { s.wish.gone = true; }
-  Decision decision() { return decide(s, now, wall); }
+  Decision decision() { return decide(s, now); }
   Action action() { return decision().action; }
   Stage stage(Seen seen = {}, bool closed = false) { return stage_of(s, seen, closed, now); }
   void set_back(Kind kind, io::Duration pause) {
@@ -76,7 +77,6 @@ class DecideTest : public testing::Test {
 
   Situation s;
   io::Steady now{seconds{1000}};
-  io::Wall wall{std::chrono::hours{24 * 365 * 50}};
 };
 
 TEST_F(DecideTest, EvictsWhatIsWantedGone) {
@@ -145,13 +145,13 @@ TEST_F(DecideTest, DeletesWhenToldOrWhenEvictingTookTooLong) {
 }
 
 TEST_F(DecideTest, WhatTerminatesIsOnlyWaitedForOrKilled) {
-  s.deletion = wall;
+  s.grace_ends = now;
   EXPECT_EQ(action(), Action::none);
   EXPECT_EQ(decision().wake, std::nullopt);
   EXPECT_EQ(stage(), Stage::terminating);
   s.wish.kill_after = seconds{20};
   EXPECT_EQ(decision().wake, now + seconds{20});
-  wall += seconds{20};
+  now += seconds{20};
   EXPECT_EQ(action(), Action::kill);
   set_back(Kind::failed, seconds{5});
   EXPECT_EQ(action(), Action::none);
@@ -165,7 +165,7 @@ TEST_F(DecideTest, TheStageIsOneDrainsView) {
   set_back(Kind::refused, seconds{5});
   EXPECT_EQ(stage({.turn = false}), Stage::waiting);
   EXPECT_EQ(stage({.active = false}), Stage::waiting);
-  s.deletion = wall;
+  s.grace_ends = now;
   EXPECT_EQ(stage({.fate = Fate::await}), Stage::terminating);
 }
 

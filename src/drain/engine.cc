@@ -8,8 +8,15 @@
 #include "io/problems.h"
 #include "kube/cache.h"
 #include "kube/disruption_budget.h"
+#include "kube/node.h"
 
 namespace careen::drain {
+
+namespace {
+
+constexpr int kReadsInFlight = 8;
+
+}  // namespace
 
 Engine::Parts::Meters::Meters(io::Metrics& metrics)
     : pending(metrics.gauge("careen_drain_pods_pending", "Pods that have to leave nodes that are drained.")),
@@ -27,7 +34,8 @@ Engine::Parts::Parts(Engine& owner, EngineParts parts, EngineOptions given)
     : engine(owner),
       p(std::move(parts)),
       options(std::move(given)),
-      permits(p.loop, std::max(options.requests_in_flight, 1)),
+      slots(std::max(options.requests_in_flight, 1)),
+      reads(p.loop, kReadsInFlight),
       stopped(p.loop),
       flush_alarm(p.loop, [this] { flush(); }),
       meters(p.metrics) {
@@ -39,16 +47,24 @@ Engine::Parts::Parts(Engine& owner, EngineParts parts, EngineOptions given)
   p.budgets.subscribe([this, still](const kube::DisruptionBudget* before, const kube::DisruptionBudget* after) {
     if (!still.expired()) budget_changed(before, after);
   });
+  if (p.nodes) {
+    p.nodes->subscribe([this, still](const kube::Node* before, const kube::Node* after) {
+      if (!still.expired()) node_changed(before, after);
+    });
+  }
   if (!p.pauses) return;
   p.pauses->subscribe([this, still] {
     if (!still.expired()) pauses_changed();
   });
 }
 
-void Engine::Parts::begin(const Key& key, Options wanted) {
+void Engine::Parts::begin(const Key& key, const std::string& node_uid, Options wanted) {
   if (const auto known = drains.find(key); known != drains.end()) {
-    if (known->second->options != wanted) set_options(*known->second, std::move(wanted));
-    return;
+    if (known->second->progress.node_uid == node_uid) {
+      if (known->second->options != wanted) set_options(*known->second, std::move(wanted));
+      return;
+    }
+    end(key);
   }
   const uint64_t id = ++sequence;
   auto made = std::make_unique<Drain>(
@@ -58,12 +74,16 @@ void Engine::Parts::begin(const Key& key, Options wanted) {
       },
       [this, id] {
         if (Drain* waiting = find_drain(id)) start_list(*waiting);
+      },
+      [this, id] {
+        if (Drain* waiting = find_drain(id)) consider_all(*waiting);
       });
   Drain& drain = *drains.emplace(key, std::move(made)).first->second;
   drain.key = key;
   drain.id = id;
   drain.begun_at = p.loop.now();
   drain.progress.begun = p.loop.wall_now();
+  drain.progress.node_uid = node_uid;
   by_node[key.node].push_back(&drain);
   p.log.info("drain begins", "node", key.node, "owner", key.owner);
   follow_pause(drain);
@@ -102,12 +122,13 @@ void Engine::Parts::end(const Key& key) {
     drop_if_unused(*target);
   }
   drains.erase(known);
+  if (drains.empty()) slots.forget();
   if (drains.empty()) std::erase_if(lanes, [&](const auto& lane) { return lane.second->lane.idle(p.loop.now()); });
   if (!flush_alarm.pending()) flush_alarm.set(p.loop.now());
 }
 
 void Engine::Parts::time_is_over(Drain& drain) {
-  if (drain.progress.phase == Progress::Phase::drained) return;
+  if (drain.progress.phase == Progress::Phase::drained || drain.lost) return;
   drain.timed_out = true;
   drain.progress.errors.clear();
   for (const auto& [name, target] : drain.pods) {
@@ -123,6 +144,7 @@ void Engine::Parts::time_is_over(Drain& drain) {
 }
 
 bool Engine::Parts::is_active(const Drain& drain) const {
+  if (drain.lost) return false;
   if (!pods_are_known || drain.timed_out || drain.refusals > 0 || drain.paused_since) return false;
   return drain.listing == Drain::Listing::done || !drain.may_be_refused();
 }
@@ -130,7 +152,8 @@ bool Engine::Parts::is_active(const Drain& drain) const {
 void Engine::Parts::update_phase(Drain& drain) {
   using Phase = Progress::Phase;
   const bool empty = pods_are_known && drain.listing == Drain::Listing::done && drain.pending == 0;
-  const Phase phase = drain.timed_out      ? Phase::failed
+  const bool failed = drain.timed_out || drain.lost;
+  const Phase phase = failed               ? Phase::failed
                       : drain.refusals > 0 ? Phase::refused
                       : empty              ? Phase::drained
                                            : Phase::draining;
@@ -156,7 +179,9 @@ Engine::~Engine() = default;
 
 void Engine::subscribe(Listener listener) { parts_->listeners.push_back(std::move(listener)); }
 
-void Engine::begin(const Key& key, Options options) { parts_->begin(key, std::move(options)); }
+void Engine::begin(const Key& key, const std::string& node_uid, Options options) {
+  parts_->begin(key, node_uid, std::move(options));
+}
 
 void Engine::end(const Key& key) { parts_->end(key); }
 
@@ -224,6 +249,7 @@ io::Task<void> Engine::run() {
 
 io::Task<void> Engine::stop() {
   parts_->stopping = true;
+  for (const std::string& uid : parts_->slots.waiting()) parts_->withdraw(uid);
   if (!parts_->sending) co_return;
   co_await parts_->sending->join();
   parts_->stopped.notify();

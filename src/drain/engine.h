@@ -26,6 +26,7 @@ class Client;
 class EventRecorder;
 class PodStore;
 struct DisruptionBudget;
+struct Node;
 template <class T>
 class Store;
 }  // namespace careen::kube
@@ -52,6 +53,8 @@ struct EngineParts {
   io::Log log;
   // Null: nothing is ever paused. A drain whose owner is paused sends nothing, and its time does not run.
   budget::Pauses* pauses = nullptr;
+  // Null: that a node was made anew is noticed only when it is read.
+  kube::Store<kube::Node>* nodes = nullptr;
 };
 
 struct EngineOptions {
@@ -72,8 +75,10 @@ class Engine {
   using Listener = std::function<void(const Key&)>;
   void subscribe(Listener listener);
 
-  // The cordon must have been acknowledged before. Of a drain that runs, only the options are replaced.
-  void begin(const Key& key, Options options);
+  // The cordon must have been acknowledged before. Pods know no more of their node than its name, so the drain is about
+  // the node with that UID: it fails when there is another one, or none, under the name. Of a drain that runs, only the
+  // options are replaced; of one for another node of that name, nothing is left.
+  void begin(const Key& key, const std::string& node_uid, Options options);
   // Requests on their way are not taken back. Nothing happens if there is no such drain.
   void end(const Key& key);
   bool has(const Key& key) const;

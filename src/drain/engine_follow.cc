@@ -27,7 +27,12 @@ Target* Engine::Parts::find_target(const std::string& uid) {
 
 Target& Engine::Parts::target_of(const kube::Pod& pod) {
   if (Target* known = find_target(pod.uid)) return *known;
-  auto made = std::make_unique<Target>(p.loop, [this, uid = pod.uid] { look_again(uid); });
+  auto made = std::make_unique<Target>(
+      p.loop, [this, uid = pod.uid] { look_again(uid); },
+      [this, uid = pod.uid] {
+        slots.hangs(uid);
+        pump();
+      });
   Target& target = *made;
   target.ns = pod.ns;
   target.name = pod.name;
@@ -116,13 +121,14 @@ void Engine::Parts::pod_gone(const std::string& uid) {
 
 // Judges the pod as the drain's options want it. Considering it is up to the caller.
 void Engine::Parts::join(Drain& drain, const kube::Pod& pod) {
+  const bool is_new = !find_target(pod.uid);
   Target& target = target_of(pod);
-  target.deletion = pod.deletion;
+  follow_deletion(target, pod, is_new);
   target.ready = pod.flags.ready;
   cover(target, pod);
   const bool daemon = pod.owner_kind == "DaemonSet" && p.daemon_set;
   const auto state = daemon ? p.daemon_set(pod.ns, pod.owner_name) : DaemonSetState::exists;
-  Verdict verdict = judge(pod, drain.options, state, p.loop.wall_now());
+  Verdict verdict = judge(pod, drain.options, state, beyond_grace(target));
   const Rank rank = is_own(target) ? kOwn : rank_of(pod, drain.options);
 
   Membership* membership = target.membership(drain);
@@ -142,6 +148,24 @@ void Engine::Parts::join(Drain& drain, const kube::Pod& pod) {
   count(*membership, 1);
   if (membership->pending() && !std::exchange(membership->counted, true)) ++drain.progress.pods_to_evict;
   if (!the_same) tell(drain);
+}
+
+// The server's clock says when the grace period ends, and ours may be another: its length counts, from when we saw it
+// begin or, of a pod that was terminating when we came, from then on.
+void Engine::Parts::follow_deletion(Target& target, const kube::Pod& pod, bool is_new) {
+  if (pod.deletion && pod.deletion != target.deletion) {
+    target.found_terminating = is_new;
+    target.grace_ends = p.loop.now() + pod.deletion_grace.value_or(io::Duration::zero());
+  }
+  target.deletion = pod.deletion;
+}
+
+// For how long its grace period has been over. Of what terminated before we came only the server knows, and it is taken
+// at its word, as kubectl does: nobody is killed by this.
+io::Duration Engine::Parts::beyond_grace(const Target& target) const {
+  if (!target.deletion) return {};
+  if (target.found_terminating) return p.loop.wall_now() - *target.deletion;
+  return p.loop.now() - target.grace_ends;
 }
 
 void Engine::Parts::leave(Drain& drain, Target& target) {

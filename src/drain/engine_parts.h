@@ -17,6 +17,7 @@
 #include "drain/decide.h"
 #include "drain/engine.h"
 #include "drain/lane.h"
+#include "drain/slots.h"
 #include "io/metrics.h"
 #include "io/sync.h"
 #include "kube/client.h"
@@ -53,12 +54,15 @@ struct Membership {
 
 // A pod on a node that is drained.
 struct Target {
-  Target(io::Loop& loop, std::function<void()> ring) : alarm(loop, std::move(ring)) {}
+  Target(io::Loop& loop, std::function<void()> ring, std::function<void()> on_hanging)
+      : alarm(loop, std::move(ring)), hangs(loop, std::move(on_hanging)) {}
 
   std::string ns, name, uid, node;
   uint64_t sequence = 0;                // of appearance, for an order that does not depend on addresses
   uint64_t place = 0;                   // in the queue of its lane, from when it first waited; 0: never
-  std::optional<io::Wall> deletion;     // of the pod
+  std::optional<io::Wall> deletion;     // of the pod, by the server's clock
+  io::Steady grace_ends{};              // of the pod, if it has that: not before its end on the node
+  bool found_terminating = false;       // it was so when it was first seen
   bool ready = false;                   // of the pod
   std::vector<std::string> budgets;     // keys of those that cover it
   std::vector<Membership> memberships;  // in the order of the drains' beginning
@@ -76,6 +80,7 @@ struct Target {
   std::string blocked_event;  // the budget about which an event was written
   std::optional<io::Steady> wakes_at;
   io::Alarm alarm;
+  io::Alarm hangs;  // its request on the way, from then on
 
   Membership* membership(const Drain& drain);
 };
@@ -96,8 +101,10 @@ struct BudgetLane {
 };
 
 struct Drain {
-  Drain(io::Loop& loop, std::function<void()> on_deadline, std::function<void()> on_list)
-      : deadline(loop, std::move(on_deadline)), list_again(loop, std::move(on_list)) {}
+  Drain(io::Loop& loop, std::function<void()> on_deadline, std::function<void()> on_list, std::function<void()> on_node)
+      : deadline(loop, std::move(on_deadline)),
+        list_again(loop, std::move(on_list)),
+        node_again(loop, std::move(on_node)) {}
 
   Key key;
   uint64_t id = 0;
@@ -112,13 +119,23 @@ struct Drain {
   enum class Listing { wanted, under_way, done } listing = Listing::wanted;
   int list_failures = 0;
   std::string list_error;
+
+  // The node as the server has it.
+  std::optional<io::Steady> node_read;  // when it was last asked for, and was the one that is meant
+  bool node_under_way = false;
+  int node_failures = 0;
+  std::string node_error;
+  bool lost = false;  // it is another one, or gone
+
   bool timed_out = false;
   bool measured = false;
   bool dirty = false;
   std::optional<io::Steady> paused_since;
   io::Duration paused_for{};  // before that
+  io::Steady resumed_at{};
   io::Alarm deadline;
   io::Alarm list_again;
+  io::Alarm node_again;
   Progress progress;  // its pods and texts are filled in when somebody asks
 
   bool has_turn(const Membership& membership) const { return left.empty() || !(left.begin()->first < membership.rank); }
@@ -130,7 +147,7 @@ struct Engine::Parts {
   Parts(Engine& engine, EngineParts parts, EngineOptions options);
 
   // Drains (engine.cc).
-  void begin(const Key& key, Options options);
+  void begin(const Key& key, const std::string& node_uid, Options options);
   void end(const Key& key);
   void set_options(Drain& drain, Options options);
   void time_is_over(Drain& drain);
@@ -148,6 +165,8 @@ struct Engine::Parts {
   void pod_seen(const kube::Pod& pod);
   void pod_gone(const std::string& uid);
   void join(Drain& drain, const kube::Pod& pod);
+  void follow_deletion(Target& target, const kube::Pod& pod, bool is_new);
+  io::Duration beyond_grace(const Target& target) const;
   void leave(Drain& drain, Target& target);
   void count(Membership& membership, int sign);
   void changed_turns(Drain& drain, std::optional<Rank> before);
@@ -171,17 +190,28 @@ struct Engine::Parts {
   void serve(BudgetLane& lane);
   void leave_queue(Target& target);
   void start(Target& target, Action action, const std::string& lane);
-  io::Task<void> send(std::string uid, Action action);
+  void pump();
+  void withdraw(const std::string& uid);
+  io::Task<void> send(std::string uid);
   kube::DeleteOptions delete_options(Target& target, Action action);
   void finish(const std::string& uid, Action action, const std::string& lane, const Answer& answer);
   void take_answer(Target& target, Action action, bool through_lane, const Answer& answer);
-  void start_list(Drain& drain);
-  io::Task<void> list(uint64_t drain_id);
-  io::Result<bool> take_list(std::string body);
   Drain* find_drain(uint64_t id);
   bool can_send() const { return sending && !stopping; }
   void resume();
   void abandon();
+
+  // What is read past the caches: the node, and the list of its pods (engine_read.cc).
+  void start_list(Drain& drain);
+  io::Task<void> list(uint64_t drain_id);
+  io::Result<bool> take_list(std::string body);
+  bool node_is_known(const Target& target);
+  bool node_is_known(const Drain& drain) const;
+  void start_node(Drain& drain);
+  io::Task<void> read_node(uint64_t drain_id);
+  void take_node(Drain& drain, const kube::Result<std::string>& response, io::Steady asked);
+  void node_changed(const kube::Node* before, const kube::Node* after);
+  void lose_node(Drain& drain, std::string why);
 
   // What is told (engine_show.cc).
   void show(Target& target);
@@ -217,7 +247,8 @@ struct Engine::Parts {
 
   io::Scope* sending = nullptr;  // while run() runs
   bool stopping = false;
-  io::Semaphore permits;
+  Slots slots;          // of evictions and deletions
+  io::Semaphore reads;  // of nodes and lists: what hangs holds up no look at the others
   io::Signal stopped;
   io::Alarm flush_alarm;
   std::shared_ptr<bool> alive = std::make_shared<bool>(true);

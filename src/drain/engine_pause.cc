@@ -44,6 +44,7 @@ void Engine::Parts::follow_pause(Drain& drain) {
   } else {
     const io::Duration lasted = now - *drain.paused_since;
     drain.paused_since.reset();
+    drain.resumed_at = now;
     drain.paused_for += lasted;
     // A pod that could not be evicted because of the pause alone is not deleted for it.
     for (const auto& [name, target] : drain.pods) {

@@ -19,7 +19,7 @@ class EnginePauseTest : public EngineTest {
   }
   void go_on() { process->pauses.set({}); }
   void begin_for(std::string_view owner, Options options = usual(), std::string_view node = "n1") {
-    engine().begin(key(node, owner), std::move(options));
+    begin(key(node, owner), std::move(options));
   }
   const Progress& progress_for(std::string_view owner, std::string_view node = "n1") {
     return *engine().progress(key(node, owner));

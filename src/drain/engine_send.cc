@@ -4,8 +4,6 @@
 #include "drain/engine_parts.h"
 #include "kube/cache.h"
 #include "kube/disruption_budget.h"
-#include "kube/stream.h"
-#include "kube/url.h"
 
 namespace careen::drain {
 
@@ -13,9 +11,8 @@ namespace {
 
 // The API server tries for ten seconds to write the budget's status before it gives up.
 constexpr io::Duration kEvictionTimeout = io::seconds{30};
-constexpr io::Duration kListTimeout = io::seconds{30};
-constexpr io::Duration kFirstListPause = io::seconds{1};
-constexpr io::Duration kLongestListPause = io::seconds{30};
+// Longer than an answer takes, also of a server that waits for other writers of the budget's status.
+constexpr io::Duration kHangsAfter = io::seconds{5};
 
 kube::CallOptions once(io::Duration timeout) {
   kube::CallOptions options;
@@ -49,7 +46,7 @@ Wish Engine::Parts::wish_of(Target& target) {
 Situation Engine::Parts::situation_of(Target& target) {
   Situation s;
   s.wish = wish_of(target);
-  s.deletion = target.deletion;
+  if (target.deletion) s.grace_ends = target.grace_ends;
   s.in_flight = target.in_flight;
   s.accepted = target.accepted;
   s.killed = target.killed;
@@ -73,18 +70,18 @@ void Engine::Parts::consider(Target& target) {
 
   const io::Steady now = p.loop.now();
   const Situation situation = situation_of(target);
-  const Decision decision = decide(situation, now, p.loop.wall_now());
+  const Decision decision = decide(situation, now);
   target.alarm.cancel();
   target.wakes_at.reset();
   if (decision.wake) wake_by(target, *decision.wake);
   for (const Membership& membership : target.memberships) {
     const io::Duration skip = membership.drain->options.skip_wait_for_delete;
     if (skip <= io::Duration::zero() || !target.deletion || !membership.pending()) continue;
-    wake_by(target, now + (*target.deletion + skip + io::seconds{1} - p.loop.wall_now()));
+    wake_by(target, now + (skip + io::seconds{1} - beyond_grace(target)));
   }
 
   // Also what may not be sent stands in the queue: whoever asks is told what it waits for.
-  const bool queues = situation.passage == Passage::lane && situation.wish.gone && !situation.deletion &&
+  const bool queues = situation.passage == Passage::lane && situation.wish.gone && !situation.grace_ends &&
                       (decision.through_lane || situation.held) && situation.in_flight == Action::none;
   if (!queues) leave_queue(target);
   if (queues) {
@@ -92,7 +89,7 @@ void Engine::Parts::consider(Target& target) {
     BudgetLane& lane = lane_of(target.budgets.front());
     lane.waiting.insert(&target);
     if (!situation.held) serve(lane);
-  } else if (decision.action != Action::none && can_send()) {
+  } else if (decision.action != Action::none && can_send() && node_is_known(target)) {
     start(target, decision.action, {});
   }
   show(target);
@@ -125,10 +122,12 @@ BudgetLane& Engine::Parts::lane_of(const std::string& budget) {
 // Lets the one go that has waited longest, if the budget lets anybody go.
 void Engine::Parts::serve(BudgetLane& lane) {
   const io::Steady now = p.loop.now();
+  const bool open =
+      !options.dry_run && budget_state == Budgets::known && can_send() && lane.lane.state(now) == Lane::State::open;
   const auto next = std::find_if(lane.waiting.begin(), lane.waiting.end(), [&](const Target* target) {
-    return !options.dry_run && budget_state == Budgets::known && !(own == target && to_send > 0);
+    return open && !(own == target && to_send > 0) && node_is_known(*target);
   });
-  if (next != lane.waiting.end() && can_send() && lane.lane.state(now) == Lane::State::open) {
+  if (next != lane.waiting.end()) {
     Target& target = **next;
     lane.lane.sent(target.name);
     start(target, Action::evict, target.budgets.front());
@@ -151,8 +150,26 @@ void Engine::Parts::start(Target& target, Action action, const std::string& lane
   leave_queue(target);
   target.in_flight = action;
   target.lane = lane;
-  sending->spawn(send(target.uid, action));
+  slots.add(target.uid, target.ns);
+  pump();
   show(target);
+}
+
+void Engine::Parts::pump() {
+  while (can_send()) {
+    const auto uid = slots.next();
+    if (!uid) return;
+    sending->spawn(send(*uid));
+  }
+}
+
+// It has not been sent.
+void Engine::Parts::withdraw(const std::string& uid) {
+  const Target& target = *find_target(uid);
+  Answer withdrawn;
+  withdrawn.kind = Answer::Kind::not_leader;
+  withdrawn.counted = false;
+  finish(uid, target.in_flight, std::string(target.lane), withdrawn);
 }
 
 kube::DeleteOptions Engine::Parts::delete_options(Target& target, Action action) {
@@ -164,22 +181,21 @@ kube::DeleteOptions Engine::Parts::delete_options(Target& target, Action action)
   return what;
 }
 
-io::Task<void> Engine::Parts::send(std::string uid, Action action) {
-  const auto permit = co_await permits.acquire();
+io::Task<void> Engine::Parts::send(std::string uid) {
+  // It stays as long as its request is under way.
   Target* target = find_target(uid);
-  const std::string lane = target ? target->lane : std::string();
+  const Action action = target->in_flight;
+  const std::string lane = target->lane;
   // It may have changed while the request waited for its turn.
-  const auto pod = target ? pod_of(*target) : std::nullopt;
+  const auto pod = pod_of(*target);
   const bool leaving = pod && pod->terminating();
-  const Wish wish = target ? wish_of(*target) : Wish{};
+  const Wish wish = wish_of(*target);
   const bool wanted = pod && (action == Action::kill ? leaving && wish.kill_after : !leaving && wish.gone);
-  if (!wanted || stopping) {
-    Answer withdrawn;
-    withdrawn.kind = Answer::Kind::not_leader;
-    withdrawn.counted = false;
-    finish(uid, action, lane, withdrawn);
+  if (!wanted || stopping || !node_is_known(*target)) {
+    withdraw(uid);
     co_return;
   }
+  target->hangs.set(p.loop.now() + kHangsAfter);
   if (action == Action::kill) {
     write_event(*target, "Normal", "ForceDeleting", "Deleting the pod by force: it has not ended in time");
   } else if (action == Action::remove && !wish.remove) {
@@ -210,7 +226,12 @@ void Engine::Parts::finish(const std::string& uid, Action action, const std::str
       state.answered();
     }
   }
+  using End = Slots::End;
+  slots.remove(uid, answer.kind == Answer::Kind::unsure       ? End::unanswered
+                    : answer.kind == Answer::Kind::not_leader ? End::withdrawn
+                                                              : End::answered);
   if (Target* target = find_target(uid)) {
+    target->hangs.cancel();
     target->in_flight = Action::none;
     target->lane.clear();
     take_answer(*target, action, lane != lanes.end(), answer);
@@ -218,6 +239,8 @@ void Engine::Parts::finish(const std::string& uid, Action action, const std::str
     drop_if_unused(*target);
   }
   if (lane != lanes.end()) serve(*lane->second);
+  if (drains.empty()) slots.forget();
+  pump();
 }
 
 void Engine::Parts::take_answer(Target& target, Action action, bool through_lane, const Answer& answer) {
@@ -252,53 +275,6 @@ void Engine::Parts::take_answer(Target& target, Action action, bool through_lane
   target.setback = std::move(setback);
 }
 
-void Engine::Parts::start_list(Drain& drain) {
-  if (!can_send() || drain.listing != Drain::Listing::wanted) return;
-  drain.listing = Drain::Listing::under_way;
-  sending->spawn(list(drain.id));
-}
-
-io::Task<void> Engine::Parts::list(uint64_t drain_id) {
-  const auto permit = co_await permits.acquire();
-  const Drain* wanted = find_drain(drain_id);
-  if (!wanted) co_return;
-  kube::CallOptions call;
-  call.timeout = kListTimeout;
-  call.query = "fieldSelector=spec.nodeName%3D";
-  kube::append_encoded(call.query, wanted->key.node);
-  kube::Result<std::string> response = co_await p.client.list(kube::resources::pods, "", std::move(call));
-  Drain* drain = find_drain(drain_id);
-  if (!drain) co_return;
-  std::string wrong;
-  if (!response) {
-    wrong = response.error().message;
-  } else if (const auto taken = take_list(std::move(*response)); !taken) {
-    wrong = taken.error().message;
-  }
-  drain->listing = wrong.empty() ? Drain::Listing::done : Drain::Listing::wanted;
-  drain->list_error = wrong;
-  if (!wrong.empty()) {
-    const int doublings = std::min(drain->list_failures++, 10);
-    drain->list_again.set(p.loop.now() + std::min(kFirstListPause * (int64_t{1} << doublings), kLongestListPause));
-    p.log.warn("the pods of a node cannot be listed", "node", drain->key.node, "error", wrong);
-  }
-  update_phase(*drain);
-  consider_all(*drain);
-  tell(*drain);
-}
-
-// What the list shows enters the cache, and thereby the drain.
-io::Result<bool> Engine::Parts::take_list(std::string body) {
-  kube::PodFacts facts;
-  const auto page = kube::read_page(body, [&](kube::RawObject& raw) -> io::Result<bool> {
-    if (auto ok = kube::decode_pod(raw, facts, p.pods.marking()); !ok) return ok;
-    p.pods.put(facts);
-    return true;
-  });
-  if (!page) return tl::make_unexpected(page.error());
-  return true;
-}
-
 Drain* Engine::Parts::find_drain(uint64_t id) {
   const auto it = std::find_if(drains.begin(), drains.end(), [&](const auto& one) { return one.second->id == id; });
   return it == drains.end() ? nullptr : it->second.get();
@@ -319,7 +295,9 @@ void Engine::Parts::abandon() {
   sending = nullptr;
   for (const auto& [key, drain] : drains) {
     if (drain->listing == Drain::Listing::under_way) drain->listing = Drain::Listing::wanted;
+    drain->node_under_way = false;
   }
+  for (const std::string& uid : slots.waiting()) withdraw(uid);
   Answer cut;
   cut.kind = Answer::Kind::unsure;
   cut.cause = "it was interrupted";

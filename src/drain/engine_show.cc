@@ -139,6 +139,9 @@ const Progress& Engine::Parts::progress_of(Drain& drain) {
   if (!drain.list_error.empty()) {
     out.errors.push_back("the pods of node " + drain.key.node + " cannot be listed: " + drain.list_error);
   }
+  if (!drain.node_error.empty()) {
+    out.errors.push_back("node " + drain.key.node + " cannot be read: " + drain.node_error);
+  }
   return out;
 }
 
@@ -162,6 +165,7 @@ std::string Engine::Parts::reason_of(const Drain& drain, Target& target, const M
 }
 
 std::string Engine::Parts::waiting_text(const Drain& drain, Target& target, const Membership& membership) {
+  if (drain.lost) return "not sent: the node that was to be drained is not there any more";
   if (drain.timed_out) return "not sent: the time of the drain is over";
   if (const budget::Pause* pause = pause_of(drain)) return "not sent: " + pause->text();
   if (drain.refusals > 0) return "not sent: the drain is refused";
@@ -177,6 +181,7 @@ std::string Engine::Parts::waiting_text(const Drain& drain, Target& target, cons
   const Situation situation = situation_of(target);
   if (options.dry_run) return situation.wish.remove ? "would be deleted" : "would be evicted";
   if (situation.held) return "careen's own pod goes last";
+  if (!drain.node_error.empty()) return "waits until node " + target.node + " can be read";
   if (situation.passage == Passage::lane) return "waits for its turn under budget " + target.budgets.front();
   return "waits to be sent";
 }

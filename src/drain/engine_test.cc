@@ -12,6 +12,12 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using Phase = Progress::Phase;
 
+namespace {
+sim::Treatment slow_but_for_the_node(const kube::Request& request) {
+  return {.before = request.path == "/api/v1/nodes/n1" ? io::Duration{} : io::Duration{seconds{2}}};
+}
+}  // namespace
+
 TEST_F(EngineTest, EvictsEachPodOnceAndLooksOnceWhetherTheNodeIsEmpty) {
   add_node("n1");
   for (int i = 0; i < 5; ++i) add_pod(fmt::format("web-{}", i));
@@ -24,7 +30,7 @@ TEST_F(EngineTest, EvictsEachPodOnceAndLooksOnceWhetherTheNodeIsEmpty) {
   EXPECT_EQ(progress().percent(), 0);
   ASSERT_TRUE(drains_within(seconds{5}));
   EXPECT_THAT(evicted(), testing::UnorderedElementsAre("web-0", "web-1", "web-2", "web-3", "web-4"));
-  EXPECT_EQ(sent.size(), 6U);  // and one list
+  EXPECT_EQ(sent.size(), 7U);  // and one list, and one look at the node
   EXPECT_THAT(requests("GET", "/api/v1/pods?")[0].path, HasSubstr("fieldSelector=spec.nodeName%3Dn1"));
   EXPECT_EQ(progress().percent(), 100);
   EXPECT_TRUE(progress().drained_at.has_value());
@@ -132,8 +138,8 @@ TEST_F(EngineTest, TwoOwnersOfOneNodeSendOneRequestForAPod) {
   begin();
   Options gentle;
   gentle.skip.push_back(*kube::LabelSelector::parse("app=web"));
-  engine().begin(key("n1", "other"), gentle);
-  engine().begin(key("n1", "third"), usual());
+  begin(key("n1", "other"), gentle);
+  begin(key("n1", "third"), usual());
   ASSERT_TRUE(drains_within(seconds{5}));
   EXPECT_EQ(evicted().size(), 3U);
   EXPECT_EQ(engine().progress(key("n1", "other"))->phase, Phase::drained);
@@ -239,7 +245,7 @@ TEST_F(EngineTest, StoppingWaitsForWhatIsUnderWay) {
   for (int i = 0; i < 3; ++i) add_pod(fmt::format("web-{}", i));
   add_budget("web", "web", 0);
   Process& running = launch();
-  treat = [](const kube::Request&) { return sim::Treatment{.before = seconds{2}}; };
+  treat = slow_but_for_the_node;
   begin();
   time.run_for(seconds{1});
   bool stopped = false;
@@ -286,7 +292,7 @@ TEST_F(EngineTest, CancellingInMidRequestLosesNothing) {
   for (int i = 0; i < 3; ++i) add_pod(fmt::format("web-{}", i));
   add_budget("web", "web", 0);
   Process& running = launch();
-  treat = [](const kube::Request&) { return sim::Treatment{.before = seconds{2}}; };
+  treat = slow_but_for_the_node;
   begin();
   time.run_for(seconds{1});
   running.running.cancel();

@@ -128,4 +128,127 @@ TEST_F(EngineTest, WhatDoesNotEndInTimeIsKilled) {
   EXPECT_EQ(requests("POST", "/events").size(), 1U);
 }
 
+// The server says when the grace period ends, by its own clock.
+TEST_F(EngineTest, AClockThatIsAheadKillsNobodyEarlier) {
+  skew = io::minutes{10};
+  add_node("n1");
+  add_pod("slow", "n1", PodWish{.annotations = R"({"model.careen.dev/termination-time":"never"})"});
+  launch();
+  Options options = usual();
+  options.kill_after = seconds{20};
+  begin(options);
+  time.run_for(seconds{49});
+  EXPECT_TRUE(deletions().empty());
+  ASSERT_TRUE(drains_within(seconds{5}));
+}
+
+TEST_F(EngineTest, AClockThatIsBehindKillsNobodyLater) {
+  skew = -io::minutes{10};
+  add_node("n1");
+  add_pod("slow", "n1", PodWish{.annotations = R"({"model.careen.dev/termination-time":"never"})"});
+  launch();
+  Options options = usual();
+  options.kill_after = seconds{20};
+  begin(options);
+  ASSERT_TRUE(drains_within(seconds{54}));
+}
+
+// Since when it terminates is known by the server's clock only: its time begins anew.
+TEST_F(EngineTest, WhatTerminatedBeforeWeCameGetsItsWholeTime) {
+  add_node("n1");
+  add_pod("slow", "n1", PodWish{.annotations = R"({"model.careen.dev/termination-time":"never"})"});
+  time.run_for(seconds{5});
+  kube::Request removal;
+  removal.method = "DELETE";
+  removal.path = pod_path("slow");
+  cluster.api.handle(removal);
+  time.run_for(io::minutes{5});
+  launch();
+  Options options = usual();
+  options.kill_after = seconds{20};
+  begin(options);
+  time.run_for(seconds{49});
+  EXPECT_TRUE(deletions().empty());
+  ASSERT_TRUE(drains_within(seconds{5}));
+}
+
+TEST_F(EngineTest, AClockThatIsAheadLeavesNobodyBehind) {
+  skew = io::minutes{10};
+  add_node("n1");
+  add_pod("slow", "n1", PodWish{.annotations = R"({"model.careen.dev/termination-time":"never"})"});
+  launch();
+  Options options = usual();
+  options.skip_wait_for_delete = seconds{15};
+  begin(options);
+  time.run_for(seconds{44});
+  EXPECT_FALSE(drained()) << "it terminates, and its grace period is not over";
+  ASSERT_TRUE(drains_within(seconds{4}));
+}
+
+// A webhook that never answers, for the pods of one namespace.
+TEST_F(EngineTest, EvictionsThatHangHoldUpNobodyElse) {
+  put("/api/v1/namespaces/hung", R"({"apiVersion":"v1","kind":"Namespace","status":{"phase":"Active"}})");
+  add_node("n1");
+  add_node("n2");
+  for (int i = 0; i < 200; ++i) {
+    put(fmt::format("/api/v1/namespaces/hung/pods/vm-{}", i),
+        R"({"apiVersion":"v1","kind":"Pod","spec":{"nodeName":"n1","containers":[{"name":"c","image":"i"}]}})");
+  }
+  for (int i = 0; i < 40; ++i) add_pod(fmt::format("web-{}", i), "n2");
+  launch();
+  treat = [](const kube::Request& request) {
+    sim::Treatment out;
+    out.lost = request.method == "POST" && request.path.find("/hung/") != std::string::npos;
+    return out;
+  };
+  begin(usual(), "n1");
+  time.run_for(seconds{1});
+  begin(usual(), "n2");
+  EXPECT_TRUE(drains_within(seconds{10}, "n2"));
+  add_node("n3");
+  add_pod("later", "n3");
+  time.run_for(io::minutes{10});
+  begin(usual(), "n3");
+  EXPECT_TRUE(drains_within(seconds{10}, "n3")) << "also when it has hung for long";
+}
+
+// Whatever hangs: the node's pods are listed all the same.
+TEST_F(EngineTest, EvictionsThatHangHoldUpNoList) {
+  add_node("n1");
+  add_node("n2");
+  for (int i = 0; i < 200; ++i) add_pod(fmt::format("web-{}", i));
+  launch();
+  treat = [](const kube::Request& request) {
+    sim::Treatment out;
+    out.lost = request.method == "POST";
+    return out;
+  };
+  begin(usual(), "n1");
+  time.run_for(seconds{1});
+  begin(usual(), "n2");
+  EXPECT_TRUE(drains_within(seconds{1}, "n2"));
+}
+
+TEST_F(EngineTest, APodHasOneRequestOnItsWayAtATime) {
+  add_node("n1");
+  for (int i = 0; i < 40; ++i) add_pod(fmt::format("web-{}", i));
+  launch();
+  treat = [](const kube::Request& request) {
+    sim::Treatment out;
+    out.lost = request.method == "POST";
+    return out;
+  };
+  begin();
+  time.run_for(io::minutes{5});
+  std::map<std::string, io::Steady> last;
+  for (const Sent& one : evictions()) {
+    const auto known = last.find(one.path);
+    if (known != last.end()) EXPECT_GE(one.at - known->second, seconds{30}) << one.path;
+    last[one.path] = one.at;
+  }
+  EXPECT_EQ(last.size(), 40U);
+  treat = nullptr;
+  ASSERT_TRUE(drains_within(io::minutes{3}));
+}
+
 }  // namespace careen::drain

@@ -23,9 +23,9 @@ bool matches_any(const std::vector<kube::LabelSelector>& selectors, const kube::
 }
 
 // In whole seconds, as kubectl counts them.
-bool has_been_terminating_for_longer(const kube::Pod& pod, io::Duration limit, io::Wall now) {
+bool has_been_terminating_for_longer(const kube::Pod& pod, io::Duration limit, io::Duration beyond_grace) {
   if (limit <= io::Duration::zero() || !pod.deletion) return false;
-  return std::chrono::floor<io::seconds>(now - *pod.deletion) > limit;
+  return std::chrono::floor<io::seconds>(beyond_grace) > limit;
 }
 
 Verdict judge_daemon(const kube::Pod& pod, const Options& options, DaemonSetState state) {
@@ -44,10 +44,10 @@ Verdict judge_daemon(const kube::Pod& pod, const Options& options, DaemonSetStat
 
 }  // namespace
 
-Verdict judge(const kube::Pod& pod, const Options& options, DaemonSetState daemon_set, io::Wall now) {
+Verdict judge(const kube::Pod& pod, const Options& options, DaemonSetState daemon_set, io::Duration beyond_grace) {
   if (options.only && !matches(*options.only, pod)) return {Fate::leave, {}};
   if (matches_any(options.skip, pod)) return {Fate::leave, {}};
-  if (has_been_terminating_for_longer(pod, options.skip_wait_for_delete, now)) return {Fate::leave, {}};
+  if (has_been_terminating_for_longer(pod, options.skip_wait_for_delete, beyond_grace)) return {Fate::leave, {}};
   if (pod.owner_kind == "DaemonSet" && !pod.finished()) {
     if (Verdict verdict = judge_daemon(pod, options, daemon_set); verdict.fate != Fate::take) return verdict;
   }

@@ -24,8 +24,9 @@ struct Verdict {
   std::string message;  // of a refusal or a warning; may be empty
 };
 
-// `daemon_set` is asked only for pods that one controls.
-Verdict judge(const kube::Pod& pod, const Options& options, DaemonSetState daemon_set, io::Wall now);
+// `daemon_set` counts only for pods that one controls, `beyond_grace` (for how long its grace period has been over)
+// only for one that terminates.
+Verdict judge(const kube::Pod& pod, const Options& options, DaemonSetState daemon_set, io::Duration beyond_grace);
 
 // "ns/name" of pods by message. kubectl's lines: cannot delete <message>: ns/a, ns/b, and WARNING: <message>: …
 using Remarks = std::vector<std::pair<std::string, std::vector<std::string>>>;

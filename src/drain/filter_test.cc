@@ -17,13 +17,13 @@ class FilterTest : public testing::Test {
     pod.owner_name = "own";
     pod.phase = kube::PodPhase::running;
   }
-  Verdict verdict(DaemonSetState state = DaemonSetState::exists) { return judge(pod, options, state, now); }
+  Verdict verdict(DaemonSetState state = DaemonSetState::exists) { return judge(pod, options, state, beyond_grace); }
   Fate fate(DaemonSetState state = DaemonSetState::exists) { return verdict(state).fate; }
   static kube::LabelSelector selector(std::string_view text) { return *kube::LabelSelector::parse(text); }
 
   kube::Pod pod;
   Options options;
-  io::Wall now{std::chrono::hours{24 * 365 * 50}};
+  io::Duration beyond_grace{};
 };
 
 TEST_F(FilterTest, AControlledPodIsTaken) {
@@ -93,11 +93,12 @@ TEST_F(FilterTest, FinishedPodsAreTakenWhateverTheyWere) {
 }
 
 TEST_F(FilterTest, WhatTerminatesForTooLongIsLeft) {
-  pod.deletion = now - seconds{60};
+  pod.deletion = io::Wall{std::chrono::hours{24 * 365 * 50}};
+  beyond_grace = seconds{60};
   EXPECT_EQ(fate(), Fate::take) << "off by default";
   options.skip_wait_for_delete = seconds{60};
   EXPECT_EQ(fate(), Fate::take);
-  pod.deletion = now - seconds{61};
+  beyond_grace = seconds{61};
   EXPECT_EQ(fate(), Fate::leave);
 }
 

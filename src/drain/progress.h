@@ -35,9 +35,10 @@ struct Progress {
     draining,
     refused,  // a filter forbids it; nothing is evicted
     drained,  // and a list that was taken after the cordon shows it
-    failed,   // its time-out has passed
+    failed,   // its time-out has passed, or the node is not there any more
   };
   Phase phase = Phase::draining;
+  std::string node_uid;
   io::Wall begun{};
   io::Duration paused{};  // of the time since then; no limit runs meanwhile
   std::optional<io::Wall> drained_at;

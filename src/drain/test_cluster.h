@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <functional>
 #include <map>
 #include <memory>
@@ -66,7 +67,7 @@ class EngineTest : public testing::Test {
   // The process that drains.
   struct Process {
     Process(EngineTest& test, EngineOptions options, bool with_budgets)
-        : loop(test.time.make_loop()),
+        : loop(test.time.make_loop(test.skew)),
           transport(test.cluster.network.connect(*loop, "careen")),
           engine({*loop, client, pods, budgets, test.daemon_set, &events, metrics, problems, io::Log{}, &pauses},
                  std::move(options)) {
@@ -134,7 +135,8 @@ class EngineTest : public testing::Test {
   static Key key(std::string_view node = "n1", std::string_view owner = "test") {
     return {std::string(node), std::string(owner)};
   }
-  void begin(Options options = usual(), std::string_view node = "n1") { engine().begin(key(node), std::move(options)); }
+  void begin(Options options = usual(), std::string_view node = "n1") { begin(key(node), std::move(options)); }
+  void begin(const Key& drain, Options options) { engine().begin(drain, uid_of(drain.node), std::move(options)); }
   const Progress& progress(std::string_view node = "n1") { return *engine().progress(key(node)); }
   bool drained(std::string_view node = "n1") { return progress(node).phase == Progress::Phase::drained; }
   testing::AssertionResult drains_within(io::Duration span, std::string_view node = "n1") {
@@ -160,6 +162,10 @@ class EngineTest : public testing::Test {
     return "/apis/policy/v1/namespaces/shop/poddisruptionbudgets/" + std::string(name);
   }
   void add_node(const std::string& name) { cluster.kubelets.add(name); }
+  std::string uid_of(std::string_view node) const {
+    const kube::Json object = cluster.api.object("/api/v1/nodes/" + std::string(node));
+    return std::string(object["metadata"]["uid"].text().value_or(""));
+  }
   struct PodWish {
     std::string app = "web";
     std::string owner = "ReplicaSet";  // empty: none
@@ -215,6 +221,7 @@ class EngineTest : public testing::Test {
   Cluster cluster{*server};
   std::function<sim::Treatment(const kube::Request&)> treat;
   std::function<DaemonSetState(std::string_view, std::string_view)> daemon_set;
+  io::Duration skew{};  // of the process' clock
   std::vector<Sent> sent;
   std::unique_ptr<Process> process;
 };

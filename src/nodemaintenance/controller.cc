@@ -170,7 +170,7 @@ void Controller::Parts::follow_drain(const std::string& name, const Decision& de
   }
   if (!wanted) return;
   const drain::Key key = drain_key(*maintenance);
-  p.engine.begin(key, *decision.drain);
+  p.engine.begin(key, node->uid, *decision.drain);
   const auto [it, is_new] = draining.try_emplace(name, Draining{key, *decision.drain, node->uid, p.loop.wall_now()});
   it->second.options = *decision.drain;
   if (is_new) p.log.info("Evict all Pods from Node", "nodeName", maintenance->node, "name", name);

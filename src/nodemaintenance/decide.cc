@@ -197,7 +197,7 @@ class Deliberation {
     }
     drain_if_allowed();
     const drain::Progress* progress = world_.progress(drain_key(m_));
-    if (!progress) return report("the drain begins");
+    if (!progress || progress->node_uid != node_->uid) return report("the drain begins");
     if (!same_node()) draft_.eviction_pods = draft_.total_pods = 0;
     if (progress->phase == drain::Progress::Phase::drained) {
       const bool again = draft_.phase == Phase::succeeded && same_node();

@@ -104,7 +104,7 @@ class MaintenanceTest : public testing::Test {
     Process(MaintenanceTest& test, ControllerOptions options)
         : loop(test.time.make_loop()),
           transport(test.cluster.network.connect(*loop, "careen")),
-          engine({*loop, client, pods, budgets, {}, nullptr, metrics, problems, io::Log{}, &pauses}, {}),
+          engine({*loop, client, pods, budgets, {}, nullptr, metrics, problems, io::Log{}, &pauses, &nodes}, {}),
           controller({*loop, client, atoms, decoder, maintenances, nodes, pods, leases, engine, events, metrics,
                       problems, random, io::Log(test.log, ""), &pauses},
                      std::move(options)) {

@@ -27,8 +27,9 @@ namespace {
 class EngineDrains final : public Drains {
  public:
   explicit EngineDrains(const drain::Engine* engine) : engine_(engine) {}
-  const drain::Progress* progress(const std::string& node, const std::string& owner) const override {
-    return engine_ ? engine_->progress({node, owner}) : nullptr;
+  const drain::Progress* progress(const kube::Node& node, const std::string& owner) const override {
+    const drain::Progress* const progress = engine_ ? engine_->progress({node.name, owner}) : nullptr;
+    return progress && progress->node_uid == node.uid ? progress : nullptr;
   }
 
  private:

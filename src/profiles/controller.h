@@ -199,7 +199,7 @@ class Controller {
 
   // Drains: what the latest decision wants runs, and nothing else of profiles.
   void follow_drains(const std::string& key, const Decision& decision);
-  void begin_drain(const std::string& key, const DrainWanted& wanted);
+  void begin_drain(const std::string& key, const std::string& uid, const DrainWanted& wanted);
   void drain_changed(const drain::Key& key);
   bool lacks_drain(const std::string& key, const Decision& decision) const;
   // What a transition has taken that goes on stays taken.
@@ -246,6 +246,7 @@ class Controller {
   bool running_ = false;
   std::map<std::string, std::vector<Begun>, std::less<>> begun_;  // by node
   struct Draining {
+    std::string node_uid;
     drain::Options options;
     std::optional<drain::Progress::Phase> phase;  // that decisions know of
     bool overdue_told = false;

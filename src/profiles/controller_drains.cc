@@ -24,26 +24,30 @@ void Controller::keep(const std::string& key, const Decision& decision) {
 void Controller::follow_drains(const std::string& key, const Decision& decision) {
   // Nothing was decided.
   if (!p_.engine || options_.dry_run || decision.needs_document) return;
-  for (const DrainWanted& wanted : decision.drains) begin_drain(key, wanted);
+  for (const DrainWanted& wanted : decision.drains) begin_drain(key, decision.uid, wanted);
   const auto found = draining_.find(key);
   if (found == draining_.end()) return;
   std::erase_if(found->second, [&](const auto& entry) {
     const std::string& owner = entry.first;
-    const bool stays =
-        std::any_of(decision.drains.begin(), decision.drains.end(),
-                    [&](const DrainWanted& wanted) { return wanted.owner == owner; }) ||
+    const bool wanted = std::any_of(decision.drains.begin(), decision.drains.end(),
+                                    [&](const DrainWanted& one) { return one.owner == owner; });
+    const bool undecided =
         std::find(decision.undecided.begin(), decision.undecided.end(), owner) != decision.undecided.end();
+    // One of a node that was made anew since is nobody's any more.
+    const bool stays = entry.second.node_uid == decision.uid && (wanted || undecided);
     if (!stays) p_.engine->end({key, owner});
     return !stays;
   });
   if (found->second.empty()) draining_.erase(found);
 }
 
-void Controller::begin_drain(const std::string& key, const DrainWanted& wanted) {
+void Controller::begin_drain(const std::string& key, const std::string& uid, const DrainWanted& wanted) {
   std::map<std::string, Draining>& running = draining_[key];
   const auto known = running.find(wanted.owner);
-  if (known == running.end() || known->second.options != wanted.options) {
-    p_.engine->begin({key, wanted.owner}, wanted.options);
+  if (known != running.end() && known->second.node_uid != uid) known->second = {};
+  if (known == running.end() || known->second.node_uid != uid || known->second.options != wanted.options) {
+    p_.engine->begin({key, wanted.owner}, uid, wanted.options);
+    running[wanted.owner].node_uid = uid;
     running[wanted.owner].options = wanted.options;
   }
   Draining& draining = running[wanted.owner];

@@ -246,6 +246,41 @@ TEST_F(DrainsTest, SomebodyWhoUncordonsByHandDoesNotEndIt) {
   EXPECT_EQ(replica.ledger.entries().size(), 1u);
 }
 
+// Pods say only the name of their node.
+TEST_F(DrainsTest, ANodeMadeAnewDuringAPauseKeepsItsPods) {
+  for (const bool blind : {false, true}) {
+    SCOPED_TRACE(blind ? "nothing was heard of it" : "it was seen");
+    const std::string node = blind ? "n1" : "n0", pod = "web-" + node;
+    time.run_for(minutes{11});
+    add_node(node, {{"go", ""}});
+    add_pod(pod, node, "web");
+    allow(0);
+    Replica replica(time, api, node, kDrainYaml);
+    time.run_for(minutes{1});
+    ASSERT_TRUE(cordoned(node));
+    ASSERT_TRUE(replica.engine.has({node, "profile/p"}));
+    budget::PauseRecord record;
+    record.pauses[""] = {"", "ana@host", replica.loop->wall_now(), "the rack is rebuilt"};
+    replica.pauses.set(record);
+    time.run_for(seconds{5});
+    if (blind) api.network.set_weather("/api/v1/nodes", {.frozen = true});
+    api.erase(path(node));
+    api.erase(pod_path(pod));
+    add_node(node, {});
+    add_pod(pod, node, "web");
+    allow(1);
+    time.run_for(seconds{5});
+    replica.pauses.set({});
+    time.run_for(seconds{20});
+    EXPECT_TRUE(is_there(pod));
+    api.network.set_weather("/api/v1/nodes", {});
+    time.run_for(minutes{2});
+    EXPECT_TRUE(is_there(pod));
+    EXPECT_FALSE(replica.engine.has({node, "profile/p"}));
+    EXPECT_FALSE(cordoned(node));
+  }
+}
+
 TEST_F(DrainsTest, ADryRunDrainsNothing) {
   add_node("n0", {{"go", ""}});
   add_pod("a", "n0");

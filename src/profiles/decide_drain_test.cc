@@ -54,8 +54,8 @@ profiles:
 
 class FakeDrains : public Drains {
  public:
-  const Progress* progress(const std::string& node, const std::string& owner) const override {
-    const auto found = known.find(node + " " + owner);
+  const Progress* progress(const kube::Node& node, const std::string& owner) const override {
+    const auto found = known.find(node.name + " " + owner);
     return found == known.end() ? nullptr : &found->second;
   }
   std::map<std::string, Progress> known;

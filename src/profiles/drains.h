@@ -30,8 +30,8 @@ std::string beginner_name(std::string_view profile);
 class Drains {
  public:
   virtual ~Drains() = default;
-  // Null when no such drain runs. Valid until the decision is made.
-  virtual const drain::Progress* progress(const std::string& node, const std::string& owner) const = 0;
+  // Null when no such drain of this very node runs. Valid until the decision is made.
+  virtual const drain::Progress* progress(const kube::Node& node, const std::string& owner) const = 0;
 };
 
 // The API server has acknowledged the owner's cordon: from now on no pod is put there by a scheduler.

@@ -96,7 +96,8 @@ class Replica {
   std::unique_ptr<kube::Sink> sink = kube::make_sink(nodes, atoms);
   kube::Reflector reflector{*loop, client, metrics, problems, random, *sink, {kube::resources::nodes}};
   kube::Store<kube::DisruptionBudget> budgets;
-  drain::Engine engine{{*loop, client, pods, budgets, nullptr, &events, metrics, problems, io::Log{}, &pauses}, {}};
+  drain::Engine engine{{*loop, client, pods, budgets, nullptr, &events, metrics, problems, io::Log{}, &pauses, &nodes},
+                       {}};
   Controller controller;
   std::unique_ptr<kube::Sink> pod_sink = kube::make_sink(pods);
   std::unique_ptr<kube::Sink> budget_sink =

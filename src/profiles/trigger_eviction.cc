@@ -79,7 +79,7 @@ class Drain final : public Trigger {
       result.reason = "the node is cordoned first";
       return result;
     }
-    const drain::Progress* const progress = context.drains->progress(context.node.base().name, owner);
+    const drain::Progress* const progress = context.drains->progress(context.node.base(), owner);
     if (!progress) {
       result.reason = "the drain is about to begin";
       return result;

@@ -84,7 +84,7 @@ Replica::Core::Core(const Replica& replica, ReplicaParts p, ReplicaOptions optio
       outside_{loop_, p.http, p.mail, client_, slack_threads_},
       engine_({loop_, client_, pods_, budgets_,
                [this](std::string_view ns, std::string_view name) { return daemon_set(ns, name); }, &events_, metrics_,
-               problems_, p.log.named("drain"), &pause_watch_.pauses()},
+               problems_, p.log.named("drain"), &pause_watch_.pauses(), &nodes_},
               {.dry_run = options_.controller.dry_run,
                .own_namespace = options_.own_pod.empty() ? "" : options_.ns,
                .own_pod = options_.own_pod}),
