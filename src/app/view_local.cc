@@ -11,15 +11,19 @@
 #include "io/problems.h"
 #include "io/random.h"
 #include "io/real_loop.h"
+#include "kube/cache.h"
 #include "kube/http_transport.h"
+#include "kube/node.h"
 #include "nodemaintenance/names.h"
 #include "profiles/config.h"
+#include "profiles/decide.h"
 #include "profiles/plugins.h"
 #include "replica/replica.h"
 #include "version_info.h"
 #include "view/changes.h"
 #include "view/chronicle.h"
 #include "view/fleet.h"
+#include "view/row.h"
 #include "view/story.h"
 
 namespace careen::app {
@@ -32,8 +36,6 @@ namespace {
 constexpr io::Duration kLongestStart = io::seconds{30};
 constexpr io::Duration kQuiet = io::milliseconds{300};
 constexpr int kMostTurns = 30;
-// How checks call a cache whose first list is still on its way.
-constexpr std::string_view kNotKnown = "not known yet";
 
 ViewError no_such(std::string_view kind, const std::string& name) {
   return {404, fmt::format("there is no {} \"{}\"", kind, name)};
@@ -76,12 +78,8 @@ class ViewComputedHere final : public ViewSource {
   std::string name() const override { return fmt::format("the cluster and {}, computed here", config_); }
 
   Task<ViewResult<Json>> get(std::string path) override {
-    ViewResult<std::string> text = tl::make_unexpected(ViewError{});
-    for (int turn = 0; turn < kMostTurns; ++turn) {
-      text = document(path);
-      if (!text || text->find(kNotKnown) == std::string::npos) break;
-      co_await io::sleep_for(loop_, kQuiet);
-    }
+    for (int turn = 1; turn < kMostTurns && is_unanswered(path); ++turn) co_await io::sleep_for(loop_, kQuiet);
+    const ViewResult<std::string> text = document(path);
     if (!text) co_return tl::make_unexpected(text.error());
     auto json = Json::parse(*text);
     if (!json) co_return tl::make_unexpected(ViewError{0, json.error().message});
@@ -115,10 +113,35 @@ class ViewComputedHere final : public ViewSource {
     co_return true;
   }
 
-  ViewResult<std::string> document(const std::string& path) {
+  struct Subject {
+    std::string kind, name;
+  };
+  static Subject subject_of(const std::string& path) {
     const size_t slash = path.find('/');
-    const std::string kind = path.substr(0, slash);
-    const std::string name = slash == std::string::npos ? "" : path.substr(slash + 1);
+    return {path.substr(0, slash), slash == std::string::npos ? "" : path.substr(slash + 1)};
+  }
+
+  // What a decision looks at besides nodes may still be on its way: its document would say so, and nothing else.
+  bool is_unanswered(const std::string& path) const {
+    const auto [kind, name] = subject_of(path);
+    if (kind == "nodes") return is_unanswered(replica_.nodes().find(name));
+    if (kind == "nodemaintenances") {
+      const auto node = view::node_of_maintenance(replica_, name);
+      return node && is_unanswered(replica_.nodes().find(*node));
+    }
+    if (kind != "fleet") return false;
+    for (const kube::Node* node = replica_.nodes().next(""); node; node = replica_.nodes().next(node->name)) {
+      if (is_unanswered(node)) return true;
+    }
+    return false;
+  }
+  bool is_unanswered(const kube::Node* node) const {
+    const auto decision = node ? view::explained(replica_, *node) : std::nullopt;
+    return decision && decision->unanswered;
+  }
+
+  ViewResult<std::string> document(const std::string& path) {
+    const auto [kind, name] = subject_of(path);
     if (kind == "fleet") return fleet();
     if (kind == "timeline") return view::timeline_document(shown_, "");
     if (kind == "nodes") return story(name);

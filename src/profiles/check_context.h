@@ -52,7 +52,7 @@ struct CheckContext {
 struct CheckResult {
   bool passed = false;
   std::string error;     // not empty: no answer, and why
-  bool pending = false;  // no answer yet; it is being asked for
+  bool pending = false;  // no answer yet: what it looks at has not been read, or is being asked for
   std::string reason;    // the facts behind the answer, for people
   // For the info document: what the original reports.
   std::vector<std::pair<std::string, InfoValue>> info;

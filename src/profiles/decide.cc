@@ -474,6 +474,7 @@ class Decider {
       }
     }
     pending |= unanswered;
+    decision_.unanswered |= unanswered;
     why.verdict = !failed.empty() ? Verdict::error : passed ? Verdict::yes : Verdict::no;
     if (explain_) {
       why.children = explain_expression(transition.check, outcome.checks);
@@ -569,6 +570,7 @@ class Decider {
         return ChainEnd::stuck;
       }
       wake(result.changes_at);
+      decision_.unanswered |= result.pending;
       if (result.drain) drain = DrainWanted{holder_name(profile.name), std::move(*result.drain), std::nullopt};
       if (!result.pending && !result.retry) continue;
       hold_up(why, Verdict::no, "trigger {} is not done yet{}{}", instance.name, result.reason.empty() ? "" : ": ",

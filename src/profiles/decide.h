@@ -98,6 +98,7 @@ struct Decision {
   std::string due_state;                     // of that profile
   bool needs_document = false;               // a message prints the whole node: decide again with it
   bool pending = false;                      // a check has no answer yet: what has begun neither goes on nor ends
+  bool unanswered = false;                   // a check or a trigger looks at what has not been read yet
   std::vector<Failure> failures;
   // what could change the decision, besides the node itself
   std::optional<io::Wall> wake;

@@ -297,10 +297,33 @@ TEST_F(DecideMessagesTest, ACheckWithoutAnAnswerHoldsAllTransitionsOfTheState) {
   const Decision decision = decide_on("a");
   EXPECT_THAT(decision.moved, IsEmpty());
   EXPECT_TRUE(decision.pending);
+  EXPECT_TRUE(decision.unanswered) << "whatever the words";
   EXPECT_FALSE(decision.failing());
   lease_facts.set_known("elsewhere");
   EXPECT_THAT(decide_on("a").moved, SizeIs(1));
   EXPECT_FALSE(decide_on("a").pending);
+  EXPECT_FALSE(decide_on("a").unanswered);
+}
+
+TEST_F(DecideMessagesTest, ATriggerThatCannotLookYetIsNoAnswerEither) {
+  configure(R"(
+intervals: {requeue: 1m}
+instances:
+  check:
+  - {name: go, type: hasLabel, config: {key: go}}
+  trigger:
+  - {name: reboot, type: alterHypervisor, config: {reboot: true}}
+profiles:
+- name: p
+  operational: {transitions: [{check: go, next: maintenance-required, trigger: reboot}]}
+)");
+  put_in("a", "p", kOp, {{"go", ""}});
+  const Decision decision = decide_on("a");
+  EXPECT_THAT(decision.moved, IsEmpty());
+  EXPECT_TRUE(decision.unanswered);
+  EXPECT_THAT(to_text(decision.why), HasSubstr("the hypervisors have not been listed yet"));
+  hypervisors.set_known();
+  EXPECT_FALSE(decide_on("a").unanswered) << "that there is none is an answer";
 }
 
 TEST_F(DecideMessagesTest, AValueIsWaitedForUntilItIsThereAndThenRestedOn) {
@@ -312,6 +335,7 @@ TEST_F(DecideMessagesTest, AValueIsWaitedForUntilItIsThereAndThenRestedOn) {
   put_in("b", "p", kOp);
   Decision decision = decide_on("a");
   EXPECT_TRUE(decision.pending);
+  EXPECT_TRUE(decision.unanswered);
   ASSERT_THAT(decision.waits, SizeIs(1));
   ASSERT_THAT(decision.wanted, SizeIs(1));
   outside.values["q"] = 5;

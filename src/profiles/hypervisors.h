@@ -31,6 +31,7 @@ template <class PluginResult>
 const kube::Object* find_hypervisor(const Hypervisors& hypervisors, const std::string& node, PluginResult& result) {
   if (!hypervisors.known()) {
     result.pending = true;
+    result.reason = "the hypervisors have not been listed yet";
     return nullptr;
   }
   const kube::Object* found = hypervisors.find(node);
