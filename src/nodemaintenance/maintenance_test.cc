@@ -160,6 +160,8 @@ TEST_F(NodeLeaseTest, AnothersIsTakenOnlyWhenItIsNotValid) {
   lease.renewed = kNow - seconds{3601};
   EXPECT_FALSE(is_foreign(lease, kNow)) << "run out";
   lease.renewed = kNow + seconds{1};
+  EXPECT_TRUE(is_foreign(lease, kNow)) << "its holder's clock is ahead of ours";
+  lease.renewed = kNow + seconds{3601};
   EXPECT_FALSE(is_foreign(lease, kNow)) << "from the future";
   lease.renewed = kNow;
   lease.duration_seconds.reset();

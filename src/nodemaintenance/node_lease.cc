@@ -55,7 +55,9 @@ io::Wall due(const kube::Lease& lease) {
 }
 
 bool is_foreign(const kube::Lease& lease, io::Wall now) {
-  return !is_ours(lease) && is_complete(lease) && due(lease) >= now && *lease.renewed <= now;
+  if (is_ours(lease) || !is_complete(lease) || due(lease) < now) return false;
+  // Its holder's clock may be ahead of ours, but no clock is wrong by more than the lease lasts.
+  return *lease.renewed <= io::add(now, io::seconds{*lease.duration_seconds});
 }
 
 io::Wall renew_at(const kube::Lease& lease) {
