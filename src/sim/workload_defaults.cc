@@ -95,12 +95,14 @@ void fill_workload(const Resource& resource, json::object& object) {
 }
 
 void fill_new_workload(const Resource& resource, json::object& object) {
-  json::object& meta = object_at(object, "metadata");
   if (resource.kind == "DaemonSet") {
-    object_at(meta, "annotations")["deprecated.daemonset.template.generation"] = "1";
+    object_at(object_at(object, "metadata"), "annotations")["deprecated.daemonset.template.generation"] = "1";
   }
   if (resource.kind != "Job") return;
+  // Both are there before either is held: what is put into an object moves its members.
+  object_at(object, "metadata");
   json::object& spec = object_at(object, "spec");
+  json::object& meta = object_at(object, "metadata");
   if (const json::value* manual = spec.if_contains("manualSelector"); manual && *manual == json::value(true)) return;
   const std::string name(text_at(meta, "name")), uid(text_at(meta, "uid"));
   const auto mark = [&](json::object& labels) {
