@@ -91,9 +91,7 @@ Answer answer_of(const kube::Result<std::string>& response) {
   if (response) return {};
   const kube::ApiError& error = response.error();
   const Kind kind = kind_of(error);
-  // Behind a proxy even a 503 may be about a request that was passed on.
-  const bool may_count = kind == Kind::unsure || error.code == 409 || error.code == 503;
-  return {kind, error.message, error.retry_after, may_count};
+  return {kind, error.message, error.retry_after, kind == Kind::unsure || error.code == 409};
 }
 
 io::Duration pause_after(const Answer& answer, int in_a_row) {
