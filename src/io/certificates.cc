@@ -12,6 +12,9 @@
 #include <ctime>
 #include <memory>
 
+#include "io/address.h"
+#include "io/digest.h"
+
 namespace careen::io {
 
 namespace {
@@ -69,11 +72,6 @@ Result<KeyPair> to_pem(X509* cert, EVP_PKEY* key) {
     return openssl_failed("a certificate cannot be written as text");
   }
   return KeyPair{text_of(cert_text.get()), text_of(key_text.get())};
-}
-
-bool is_address(const std::string& name) {
-  unsigned char bytes[16];
-  return ::inet_pton(AF_INET, name.c_str(), bytes) == 1 || ::inet_pton(AF_INET6, name.c_str(), bytes) == 1;
 }
 
 bool add_extension(X509* cert, X509* issuer, int kind, const std::string& value) {
@@ -187,6 +185,16 @@ std::vector<std::string> names_of(const X509* cert) {
   return out;
 }
 
+// As browsers and curl pin keys: of the whole SubjectPublicKeyInfo.
+std::string key_digest_of(const X509* cert) {
+  unsigned char* der = nullptr;
+  const int length = ::i2d_X509_PUBKEY(::X509_get_X509_PUBKEY(cert), &der);
+  if (length <= 0) return {};
+  std::string digest = sha256({reinterpret_cast<const char*>(der), static_cast<size_t>(length)});
+  OPENSSL_free(der);
+  return digest;
+}
+
 }  // namespace
 
 Result<KeyPair> make_authority(const std::string& common_name, Validity validity) {
@@ -215,6 +223,7 @@ Result<CertificateFacts> read_certificate(std::string_view pem) {
   facts.common_name = name;
   facts.names = names_of(cert.get());
   facts.validity = {time_of(::X509_get0_notBefore(cert.get())), time_of(::X509_get0_notAfter(cert.get()))};
+  facts.key_digest = key_digest_of(cert.get());
   return facts;
 }
 

@@ -35,6 +35,7 @@ struct CertificateFacts {
   std::string common_name;
   std::vector<std::string> names;  // DNS names and addresses it is for
   Validity validity;
+  std::string key_digest;  // SHA-256 of the public key, 32 bytes: whoever knows it knows the server
 };
 // Of the first certificate in the text.
 Result<CertificateFacts> read_certificate(std::string_view pem);

@@ -174,6 +174,9 @@ Result<Target> target_of(const HttpRequest& request) {
   if (!url.valid() || target.host.empty() || (target.scheme != "http" && target.scheme != "https")) {
     return fail(ErrorKind::invalid, "the URL is no http or https URL");
   }
+  if (!request.pinned_key.empty() && target.scheme != "https") {
+    return fail(ErrorKind::invalid, "a key can only be asked for with https");
+  }
   if (!is_token(request.method)) return fail(ErrorKind::invalid, "the HTTP method is not a word");
   return target;
 }
@@ -304,7 +307,7 @@ Result<void> Exchange::prepare() {
     }
     // An explicit proxy is meant, whatever NO_PROXY says.
     set(e, CURLOPT_NOPROXY, "");
-  } else if (is_loopback_target(target_)) {
+  } else if (shared_->options.direct || is_loopback_target(target_)) {
     // A proxy of the environment is for other machines; kubectl takes it so, too.
     set(e, CURLOPT_PROXY, "");
   }
@@ -326,7 +329,8 @@ Result<void> Exchange::set_tls() {
   }
   // A rotated authority counts with the next connection, not a day later.
   set(e, CURLOPT_CA_CACHE_TIMEOUT, 0L);
-  if (tls.insecure) {
+  if (!request_.pinned_key.empty()) set(e, CURLOPT_PINNEDPUBLICKEY, request_.pinned_key.c_str());
+  if (tls.insecure || !request_.pinned_key.empty()) {
     set(e, CURLOPT_SSL_VERIFYPEER, 0L);
     set(e, CURLOPT_SSL_VERIFYHOST, 0L);
   }

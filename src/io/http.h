@@ -31,6 +31,9 @@ struct HttpRequest {
   Duration timeout = seconds{30};
   // How long a read() of an open stream waits for the next byte; none when zero.
   Duration idle_timeout{};
+  // "sha256//" and the digest of a public key in base64: the server has to prove itself with this key, whatever name or
+  // authority its certificate has. A URL without TLS is an error then.
+  std::string pinned_key = {};
 };
 
 struct HttpResponse {
@@ -69,6 +72,8 @@ struct HttpClientOptions {
   TlsOptions tls;
   // Empty: HTTP_PROXY, HTTPS_PROXY, NO_PROXY of the environment apply, as libcurl reads them; never to this machine.
   std::string proxy;
+  // No proxy at all, whatever the environment says.
+  bool direct = false;
   // Requests in flight at once over one HTTP/2 connection; the API server allows about 100 streams. Streams
   // (open) do not count: each has an HTTP/1.1 connection of its own, where holding back works.
   int max_in_flight = 64;

@@ -13,9 +13,11 @@ namespace {
 namespace http = boost::beast::http;
 using ErrorCode = boost::system::error_code;
 
-constexpr uint32_t kMaxHeader = 64 << 10;
+constexpr uint32_t kMaxHeader = 32 << 10;
 // What cannot be parsed until more has come: a head, or the line before a chunk.
 constexpr size_t kMaxUnparsed = kMaxHeader + (64 << 10);
+
+bool is_control(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F; }
 
 std::optional<std::string> percent_decode(std::string_view text) {
   const auto digit = [](char c) {
@@ -34,13 +36,40 @@ std::optional<std::string> percent_decode(std::string_view text) {
     out += static_cast<char>(digit(text[i + 1]) * 16 + digit(text[i + 2]));
     i += 2;
   }
-  if (out.find('\0') != std::string::npos) return std::nullopt;
   return out;
+}
+
+// What another program could take for something else than a name between two slashes.
+bool is_ambiguous(std::string_view segment) {
+  return segment == "." || segment == ".." || segment.find_first_of("/\\") != std::string_view::npos ||
+         std::any_of(segment.begin(), segment.end(), is_control);
+}
+
+// The path, decoded segment by segment; nothing when it is none, or could be taken for another one.
+std::optional<std::string> decode_path(std::string_view path) {
+  if (!path.starts_with('/') || path.starts_with("//")) return std::nullopt;
+  std::string out;
+  while (!path.empty()) {
+    path.remove_prefix(1);
+    const std::string_view raw = path.substr(0, path.find('/'));
+    path.remove_prefix(raw.size());
+    const auto segment = percent_decode(raw);
+    if (!segment || is_ambiguous(*segment)) return std::nullopt;
+    out += '/';
+    out += *segment;
+  }
+  return out;
+}
+
+// A target that is sent as it should be has nothing else.
+bool is_printable(std::string_view target) {
+  return std::all_of(target.begin(), target.end(),
+                     [](char c) { return c > 0x20 && c < 0x7F && c != '\\' && c != '#'; });
 }
 
 std::string without_controls(std::string_view text) {
   std::string out(text);
-  std::erase_if(out, [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F; });
+  std::erase_if(out, is_control);
   return out;
 }
 
@@ -139,14 +168,13 @@ bool RequestParser::expects_continue() const {
 tl::expected<ServerRequest, Refusal> RequestParser::take() {
   auto& message = parts_->parser->get();
   std::string_view target(message.target().data(), message.target().size());
-  // The absolute form, as it is sent to a proxy.
-  if (const size_t scheme = target.find("://"); !target.starts_with('/') && scheme != std::string_view::npos) {
-    target.remove_prefix(std::min(target.find('/', scheme + 3), target.size()));
-    if (target.empty()) target = "/";
-  }
   const size_t question = std::min(target.find('?'), target.size());
-  auto path = percent_decode(target.substr(0, question));
-  if (!path) return refuse(400, "the path is not properly encoded");
+  auto path = decode_path(target.substr(0, question));
+  if (!path || !is_printable(target)) {
+    return refuse(400, "the target is no path such as /metrics, properly encoded and without detours");
+  }
+
+  if (message.count(http::field::host) > 1) return refuse(400, "the request names more than one host");
 
   ServerRequest request;
   request.method = std::string(message.method_string());

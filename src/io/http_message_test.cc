@@ -34,14 +34,52 @@ TEST(RequestParserTest, PiecesOfAnySizeAreTheSame) {
       "GET /a%20b?c=%20 HTTP/1.1\r\nHost: x\r\n\r\n"
       "POST / HTTP/1.1\r\nContent-Length: 4\r\n\r\nbody"
       "POST /chunks HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n3;x=y\r\nabc\r\n2\r\nde\r\n0\r\nTrailer: t\r\n\r\n"
-      "GET http://host/absolute HTTP/1.0\r\n\r\n"
+      "GET /old HTTP/1.0\r\n\r\n"
       "nonsense\r\n\r\n";
   for (size_t piece = 1; piece <= text.size(); ++piece) {
     EXPECT_EQ(parsed(text, piece),
-              "GET /a b c=%20 \nPOST /  body\nPOST /chunks  abcde\nGET /absolute  \n"
+              "GET /a b c=%20 \nPOST /  body\nPOST /chunks  abcde\nGET /old  \n"
               "400 the request is no HTTP: bad method")
         << piece;
   }
+}
+
+// What somebody further on could take for another host, another path or a second request.
+TEST(RequestParserTest, ATargetIsAPathAndNothingElse) {
+  for (const std::string target : {"%2Fcareen%2Fv1%2F@127.0.0.1:1/x",
+                                   "careen/v1/fleet",
+                                   "@host/x",
+                                   "http://host/absolute",
+                                   "host:443",
+                                   "*",
+                                   "//host/x",
+                                   "/..",
+                                   "/a/../b",
+                                   "/a/%2e%2E/b",
+                                   "/./a",
+                                   "/a/.",
+                                   "/a%2Fb",
+                                   "/a%2f..%2fb",
+                                   "/a%5cb",
+                                   "/a\\b",
+                                   "/%5C%5Chost/x",
+                                   "/a%0d%0aX:%20y",
+                                   "/a%00",
+                                   "/a%7f",
+                                   "/%zz",
+                                   "/a%2",
+                                   "/a#b",
+                                   "/a?b#c",
+                                   "/a?b\\c",
+                                   "/\xc3\xa4"}) {
+    EXPECT_THAT(parsed("GET " + target + " HTTP/1.1\r\nHost: x\r\n\r\n", 8192), HasSubstr("400 ")) << target;
+  }
+  EXPECT_EQ(parsed("GET /a@b:1/c..d/.e/%C3%A4//f?x=/..//%2F&http://h HTTP/1.1\r\n\r\n", 8192),
+            "GET /a@b:1/c..d/.e/\xc3\xa4//f x=/..//%2F&http://h \n");
+}
+
+TEST(RequestParserTest, AHostIsNamedOnce) {
+  EXPECT_THAT(parsed("GET / HTTP/1.1\r\nHost: localhost\r\nhost: evil\r\n\r\n", 8192), HasSubstr("400 "));
 }
 
 TEST(RequestParserTest, RefusesWhatIsTooLarge) {

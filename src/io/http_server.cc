@@ -18,8 +18,9 @@ namespace {
 
 // Pause after an accept that failed for want of descriptors or memory.
 constexpr Duration kAcceptAgain = milliseconds{100};
-// A connection that waits for its request is left alone for this long before it has to make room.
-constexpr Duration kYoung = milliseconds{250};
+// So long a connection is left alone before it has to make room for another address: who has just come, in a crowd that
+// means no harm, can at least say what it wants.
+constexpr Duration kYoung = milliseconds{100};
 // How long and how much is still read from a client that was refused, so that it gets to see the answer.
 constexpr Duration kLinger = seconds{2};
 constexpr size_t kMaxLinger = 16 << 20;
@@ -35,14 +36,27 @@ struct Core {
     connections.erase(place);
     on_room();
   }
+  // Closes whoever is unfinished longest until what is held fits again. A single one may hold as much as it likes.
+  void shed();
 
   RealLoop& loop;
   ServerOptions options;
   ServerHandler handler;
   std::unique_ptr<ServerTls> tls;            // null: plain
-  std::list<ServerConnection*> connections;  // the one that waits longest first
+  std::list<ServerConnection*> connections;  // the one that is in its phase longest first
+  size_t held = 0;                           // bytes, of all connections
   std::function<void()> on_room;             // a connection has left, or could
   Scope handlers;
+};
+
+enum class Phase {
+  handshake,
+  waiting,  // for a request of which nothing has come
+  request,  // some of it has come
+  handling,
+  writing,    // the answer, or a piece of it
+  streaming,  // between two pieces
+  leaving,
 };
 
 // One client: reads a request, has it answered, and so on. Everything it does ends when it is closed.
@@ -51,8 +65,10 @@ class ServerConnection final : public std::enable_shared_from_this<ServerConnect
   ServerConnection(Core& core, std::shared_ptr<TcpStream> stream)
       : core_(&core),
         stream_(std::move(stream)),
+        peer_(stream_->peer()),
         parser_(core.options.max_body),
         timer_(core.loop, [this] { close(); }),
+        since_(core.loop.now()),
         sent_(core.loop),
         gone_(core.loop) {
     place_ = core.connections.insert(core.connections.end(), this);
@@ -63,11 +79,12 @@ class ServerConnection final : public std::enable_shared_from_this<ServerConnect
 
   // Null: without TLS.
   void start(TlsContext tls) {
-    if (!tls) return read_request();
-    limit(core_->options.idle_timeout);
+    if (!tls) return read_request(core_->options.head_timeout);
+    limit(core_->options.handshake_timeout);
     stream_->accept_tls(std::move(tls), [self = shared_from_this()](std::error_code error) {
       if (error) return self->close();
-      self->read_request();
+      if (self->core_ == nullptr) return;
+      self->read_request(self->core_->options.head_timeout);
     });
   }
 
@@ -97,6 +114,7 @@ class ServerConnection final : public std::enable_shared_from_this<ServerConnect
     if (core_ == nullptr) return;
     // The read of await_leave() sees the client close in turn.
     send(parser_.is_http_1_0() ? "" : "0\r\n\r\n", [](ServerConnection& self) {
+      self.enter(Phase::leaving);
       self.limit(kLinger);
       self.stream_->stop_sending();
     });
@@ -108,23 +126,30 @@ class ServerConnection final : public std::enable_shared_from_this<ServerConnect
   Task<void> left() { co_await gone_.wait(); }
   bool gone() const { return gone_.is_open(); }
 
-  // Since when it has been waiting for a request of which nothing has come.
-  std::optional<Steady> waits_since() const { return waits_since_; }
+  // How long it has been doing what it does, and whether it may be closed to make room.
+  Steady since() const { return since_; }
+  bool unfinished() const { return phase_ != Phase::handling && phase_ != Phase::streaming; }
+  const std::string& peer() const { return peer_.address; }
+  size_t held() const { return held_; }
 
  private:
-  void read_request() {
-    if (core_ == nullptr) return;
+  void read_request(Duration patience) {
     parser_.begin();
-    set_waiting(!parser_.has_bytes());
-    limit(core_->options.idle_timeout);
+    enter(Phase::waiting);
+    limit(patience);
+    if (parser_.has_bytes()) begin_request();
     read_head();
+  }
+  void begin_request() {
+    enter(Phase::request);
+    limit(core_->options.head_timeout);
   }
 
   void read_head() {
     const auto there = parser_.has_head();
     if (there && !*there) return read_more(&ServerConnection::read_head);
-    set_waiting(false);
     if (!there) return refuse(there.error());
+    limit(core_->options.body_timeout);
     if (!parser_.expects_continue()) return read_rest();
     stream_->write("HTTP/1.1 100 Continue\r\n\r\n", "", [self = shared_from_this()](std::error_code error) {
       if (error) return self->close();
@@ -145,8 +170,10 @@ class ServerConnection final : public std::enable_shared_from_this<ServerConnect
     stream_->read([self = shared_from_this(), then](std::error_code error, std::string_view bytes) {
       if (error) return self->close();
       if (self->core_ == nullptr) return;
+      if (self->phase_ == Phase::waiting) self->begin_request();
       self->parser_.add(bytes);
-      (self.get()->*then)();
+      self->hold(self->held_ + bytes.size());
+      if (self->core_ != nullptr) (self.get()->*then)();
     });
   }
 
@@ -161,27 +188,36 @@ class ServerConnection final : public std::enable_shared_from_this<ServerConnect
   }
 
   void write(ServerResponse response, bool keep_alive) {
-    limit(core_->options.idle_timeout);
     std::string head = head_of(response, parser_.is_http_1_0(), keep_alive);
     if (head_only_ || !may_have_body(response.status)) response.body.clear();
+    begin_writing();
+    hold(head.size() + response.body.size());
+    if (core_ == nullptr) return;
     stream_->write(std::move(head), std::move(response.body),
                    [self = shared_from_this(), keep_alive](std::error_code error) {
                      if (error) return self->close();
-                     if (keep_alive) return self->read_request();
+                     if (self->core_ == nullptr) return;
+                     self->hold(0);
+                     if (keep_alive) return self->read_request(self->core_->options.idle_timeout);
                      self->end();
                    });
   }
 
   void send(std::string text, void (*then)(ServerConnection&)) {
+    begin_writing();
     set_sending(true);
-    limit(core_->options.idle_timeout);
     stream_->write(std::move(text), "", [self = shared_from_this(), then](std::error_code error) {
       if (error) return self->close();
       if (self->core_ == nullptr) return;
+      self->enter(Phase::streaming);
       self->no_limit();
       self->set_sending(false);
       then(*self);
     });
+  }
+  void begin_writing() {
+    enter(Phase::writing);
+    limit(core_->options.write_timeout);
   }
 
   // Reads while a body is written, to learn that the client goes; what it still sends is of no interest.
@@ -196,7 +232,7 @@ class ServerConnection final : public std::enable_shared_from_this<ServerConnect
   // Closing while the client still sends would make the system reset the connection, and the client would never
   // see the answer.
   void end() {
-    if (core_ == nullptr) return;
+    enter(Phase::leaving);
     limit(kLinger);
     stream_->end_tls([self = shared_from_this()](std::error_code) {
       self->stream_->stop_sending();
@@ -218,14 +254,19 @@ class ServerConnection final : public std::enable_shared_from_this<ServerConnect
     if (core_ == nullptr) return;
     gone_.open();
     sent_.notify();
+    core_->held -= std::exchange(held_, 0);
     std::exchange(core_, nullptr)->left(place_);
   }
-  void set_waiting(bool waits) {
-    waits_since_.reset();
-    if (!waits || core_ == nullptr) return;
-    waits_since_ = core_->loop.now();
+  void enter(Phase phase) {
+    phase_ = phase;
+    since_ = core_->loop.now();
     core_->connections.splice(core_->connections.end(), core_->connections, place_);
     core_->on_room();
+  }
+  // Closes the connection if it is the one that has to make room.
+  void hold(size_t bytes) {
+    core_->held += bytes - std::exchange(held_, bytes);
+    core_->shed();
   }
   void set_sending(bool sending) {
     sending_ = sending;
@@ -239,10 +280,13 @@ class ServerConnection final : public std::enable_shared_from_this<ServerConnect
 
   Core* core_;  // null: closed
   std::shared_ptr<TcpStream> stream_;
+  const TcpStream::Peer peer_;
   RequestParser parser_;
   std::list<ServerConnection*>::iterator place_;
   Alarm timer_;
-  std::optional<Steady> waits_since_;
+  Phase phase_ = Phase::handshake;
+  Steady since_;
+  size_t held_ = 0;
   bool head_only_ = false;
   bool sending_ = false;
   Signal sent_;
@@ -279,12 +323,23 @@ Task<void> answer(Core& core, std::shared_ptr<ServerConnection> connection, Serv
 void ServerConnection::handle() {
   auto request = parser_.take();
   if (!request) return refuse(request.error());
-  auto peer = stream_->peer();
-  request->peer = std::move(peer.address);
-  request->local = peer.local;
+  request->peer = peer_.address;
+  request->local = peer_.local;
   head_only_ = request->method == "HEAD";
+  enter(Phase::handling);
   no_limit();
+  hold(0);
   core_->handlers.spawn(answer(*core_, shared_from_this(), std::move(*request)));
+}
+
+void Core::shed() {
+  if (options.max_held == 0) return;
+  while (held > options.max_held) {
+    const auto holds = [](const ServerConnection* c) { return c->unfinished() && c->held() > 0; };
+    const auto oldest = std::find_if(connections.begin(), connections.end(), holds);
+    if (oldest == connections.end() || (*oldest)->held() == held) return;
+    (*oldest)->close();
+  }
 }
 
 // Accepts connections while there is room.
@@ -319,10 +374,9 @@ class TcpHttpServer final : public HttpServer {
   void accept() {
     if (!listener_ || accepting_ || again_.pending()) return;
     if (full()) {
-      const ServerConnection* oldest = longest_waiting();
+      const ServerConnection* oldest = longest_unfinished(std::nullopt);
       if (oldest == nullptr) return;
-      const Steady old_enough = *oldest->waits_since() + kYoung;
-      if (old_enough > core_.loop.now()) return again_.set(old_enough);
+      if (oldest->since() + kYoung > core_.loop.now()) return again_.set(oldest->since() + kYoung);
     }
     accepting_ = true;
     listener_->accept([this](std::error_code error, std::shared_ptr<TcpStream> stream) {
@@ -337,22 +391,33 @@ class TcpHttpServer final : public HttpServer {
     });
   }
 
+  // A stream that nobody takes is closed.
   void take(std::shared_ptr<TcpStream> stream) {
-    if (full()) {
-      ServerConnection* oldest = longest_waiting();
-      if (oldest == nullptr) return;
-      oldest->close();
-    }
+    const std::string peer = stream->peer().address;
+    if (has_its_share(peer) && !make_room(peer)) return;
+    if (full() && !make_room(std::nullopt)) return;
     const TlsContext tls = core_.tls ? core_.tls->current() : nullptr;
     if (core_.tls && !tls) return;
     std::make_shared<ServerConnection>(core_, std::move(stream))->start(tls);
   }
 
   bool full() const { return core_.connections.size() >= static_cast<size_t>(core_.options.max_connections); }
-  ServerConnection* longest_waiting() const {
-    const auto it = std::find_if(core_.connections.begin(), core_.connections.end(),
-                                 [](const ServerConnection* c) { return c->waits_since().has_value(); });
+  bool has_its_share(const std::string& peer) const {
+    const auto& all = core_.connections;
+    const auto count = std::count_if(all.begin(), all.end(), [&](const auto* c) { return c->peer() == peer; });
+    return core_.options.max_per_peer > 0 && count >= core_.options.max_per_peer;
+  }
+  // Of this peer, or of all.
+  ServerConnection* longest_unfinished(const std::optional<std::string>& peer) const {
+    const auto it = std::find_if(core_.connections.begin(), core_.connections.end(), [&](const ServerConnection* c) {
+      return c->unfinished() && (!peer || c->peer() == *peer);
+    });
     return it == core_.connections.end() ? nullptr : *it;
+  }
+  bool make_room(const std::optional<std::string>& peer) {
+    ServerConnection* oldest = longest_unfinished(peer);
+    if (oldest != nullptr) oldest->close();
+    return oldest != nullptr;
   }
 
   Core core_;

@@ -16,11 +16,11 @@ class RealLoop;
 
 struct ServerRequest {
   std::string method;
-  std::string path;   // decoded, without the query
+  std::string path;   // decoded, without the query; it begins with one slash, and no segment is "." or ".."
   std::string query;  // raw, without '?'
   Headers headers;
   std::string body;
-  std::string target = {};  // as it was sent: path and query
+  std::string target = {};  // as it was sent: path and query. For whoever parses it again, never for a URL
   std::string peer = {};    // the address it came from, without the port
   bool local = false;       // that is a loopback address
 };
@@ -53,11 +53,27 @@ struct ServerOptions {
   // Set instead: TLS with what it gives, asked at each new connection. Another pointer is another pair, taken if it
   // fits. Null: there is none yet, and connections are closed until there is.
   std::function<std::shared_ptr<const KeyPair>()> tls_pair;
+  // With TLS: what is shown instead to a client that asks for this name.
+  std::string named_host;
+  std::shared_ptr<const KeyPair> named_pair;
   size_t max_body = 4 << 20;
-  // For the next request to come in whole, and for an answer to be taken.
+  // How long a client may take in all, however busily it sends: for the handshake; from a request's first byte, or the
+  // beginning of the connection, to the end of the head; from there to the end of the body; to take an answer, or one
+  // piece of it.
+  Duration handshake_timeout = seconds{10};
+  Duration head_timeout = seconds{10};
+  Duration body_timeout = seconds{10};
+  Duration write_timeout = seconds{30};
+  // Between two requests.
   Duration idle_timeout = seconds{60};
-  // Beyond it the connection that waited longest for a request makes room.
+  // Beyond it, whoever is unfinished longest makes room: with the handshake, a request, or taking an answer. Whose
+  // request is being answered is left alone, and so is who takes each piece of a stream in time.
   int max_connections = 256;
+  // Of these, for one address; 0: all. Who has more makes room among their own.
+  int max_per_peer = 0;
+  // Bytes of unfinished requests and of whole answers that are not taken yet, of all connections together; 0: any
+  // number. Beyond it, whoever is unfinished longest makes room; pieces of streams do not count.
+  size_t max_held = 0;
   // Told of certificates that cannot be loaded.
   Log log;
 };

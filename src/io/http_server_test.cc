@@ -268,7 +268,7 @@ TEST_F(HttpServerTest, AnswersExpectContinue) {
 
 TEST_F(HttpServerTest, ClosesIdleConnections) {
   ServerOptions options;
-  options.idle_timeout = milliseconds{50};
+  options.idle_timeout = options.head_timeout = milliseconds{50};
   serve_hello(options);
   EXPECT_EQ(raw(""), "");
   EXPECT_EQ(raw("GET / HTTP/1.1\r\n"), "");
@@ -600,6 +600,46 @@ TEST_F(TlsTest, CertificatesMadeHereAreTrusted) {
   EXPECT_TRUE(answer) << answer.error().message;
   served = std::make_shared<const KeyPair>(*ended);
   EXPECT_EQ(get_with(tls).error().kind, ErrorKind::tls);
+}
+
+std::string pin_of(const std::string& certificate) {
+  const std::string digest = read_certificate(certificate)->key_digest;
+  std::string text(64, '\0');
+  const int length =
+      EVP_EncodeBlock(reinterpret_cast<unsigned char*>(text.data()),
+                      reinterpret_cast<const unsigned char*>(digest.data()), static_cast<int>(digest.size()));
+  return "sha256//" + text.substr(0, static_cast<size_t>(length));
+}
+
+// Everybody else is shown the usual certificate.
+TEST_F(TlsTest, WhoAsksForANameIsShownAnotherKey) {
+  const Certificate usual = authority_.issue("server", "IP:127.0.0.1");
+  install(usual);
+  const Wall now = loop_.wall_now();
+  const auto named = make_self_signed({"named.example"}, {now - hours{2}, now - hours{1}});
+  ServerOptions options;
+  options.tls_cert_file = folder_ / "tls.crt";
+  options.tls_key_file = folder_ / "tls.key";
+  options.named_host = "named.example";
+  options.named_pair = std::make_shared<const KeyPair>(*named);
+  serve_hello(options);
+  EXPECT_TRUE(get_with(trusting(authority_)));
+
+  HttpClientOptions by_name;
+  by_name.tls.server_name = "named.example";
+  client_ = make_http_client(loop_, by_name);
+  HttpRequest request;
+  request.url = url("/", "https");
+  EXPECT_EQ(send(request).error().kind, ErrorKind::tls) << "no authority stands for it";
+  // Neither does its date count.
+  request.pinned_key = pin_of(named->certificate);
+  const auto pinned = send(request);
+  ASSERT_TRUE(pinned) << pinned.error().message;
+  EXPECT_EQ(pinned->body, "hello");
+  request.pinned_key = pin_of(usual.cert_pem);
+  EXPECT_EQ(send(request).error().kind, ErrorKind::tls);
+  request.url = url("/", "http");
+  EXPECT_EQ(send(request).error().kind, ErrorKind::invalid) << "without TLS nobody proves anything";
 }
 
 TEST_F(TlsTest, WritesABodyPieceByPiece) {

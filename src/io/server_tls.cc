@@ -103,9 +103,29 @@ class TlsPair final : public ServerTls {
   TlsContext context_;
 };
 
-}  // namespace
+// Another one, with a second certificate for those who ask for its name.
+class TlsWithName final : public ServerTls {
+ public:
+  TlsWithName(std::unique_ptr<ServerTls> usual, std::string name, TlsContext named)
+      : usual_(std::move(usual)), name_(std::move(name)), named_(std::move(named)) {}
 
-Result<std::unique_ptr<ServerTls>> make_server_tls(RealLoop& loop, const ServerOptions& options) {
+  TlsContext current() override {
+    const TlsContext context = usual_->current();
+    if (context && context != prepared_) {
+      show_for_name(context, name_, named_);
+      prepared_ = context;
+    }
+    return context;
+  }
+
+ private:
+  std::unique_ptr<ServerTls> usual_;
+  std::string name_;
+  TlsContext named_;
+  TlsContext prepared_;
+};
+
+Result<std::unique_ptr<ServerTls>> make_usual_tls(RealLoop& loop, const ServerOptions& options) {
   if (options.tls_cert_file.empty() != options.tls_key_file.empty()) {
     return fail(ErrorKind::invalid, "a certificate and its key go together, but only one of the files is given");
   }
@@ -116,6 +136,16 @@ Result<std::unique_ptr<ServerTls>> make_server_tls(RealLoop& loop, const ServerO
   }
   if (options.tls_pair) return std::make_unique<TlsPair>(options.tls_pair, options.log);
   return nullptr;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<ServerTls>> make_server_tls(RealLoop& loop, const ServerOptions& options) {
+  auto usual = make_usual_tls(loop, options);
+  if (!usual || !*usual || !options.named_pair) return usual;
+  auto named = make_server_context(*options.named_pair, "the certificate for " + options.named_host, "its key");
+  if (!named) return tl::make_unexpected(std::move(named.error()));
+  return std::make_unique<TlsWithName>(std::move(*usual), options.named_host, std::move(*named));
 }
 
 }  // namespace careen::io

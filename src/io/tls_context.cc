@@ -6,6 +6,8 @@
 #include <boost/asio/ssl/context.hpp>
 #include <cstdlib>
 #include <filesystem>
+#include <memory>
+#include <new>
 
 namespace careen::io {
 
@@ -52,6 +54,26 @@ TlsContext share(asio::ssl::context& context) {
   return {context.native_handle(), ::SSL_CTX_free};
 }
 
+// What is shown to whom asks for a name; it belongs to the context that it stands beside.
+struct Named {
+  std::string name;
+  TlsContext context;
+};
+
+int place_of_named() {
+  static const int place = ::SSL_CTX_get_ex_new_index(
+      0, nullptr, nullptr, nullptr,
+      [](void*, void* named, CRYPTO_EX_DATA*, int, long, void*) { delete static_cast<Named*>(named); });
+  return place;
+}
+
+int choose_by_name(SSL* ssl, int*, void* argument) {
+  const auto& named = *static_cast<const Named*>(argument);
+  const char* asked = ::SSL_get_servername(ssl, TLSEXT_NAMETYPE_host_name);
+  if (asked == nullptr || named.name != asked) return SSL_TLSEXT_ERR_NOACK;
+  return ::SSL_set_SSL_CTX(ssl, named.context.get()) != nullptr ? SSL_TLSEXT_ERR_OK : SSL_TLSEXT_ERR_ALERT_FATAL;
+}
+
 }  // namespace
 
 Result<TlsContext> make_server_context(const KeyPair& pair, const std::string& cert_place,
@@ -68,6 +90,14 @@ Result<TlsContext> make_server_context(const KeyPair& pair, const std::string& c
                                              cert_place, error.message()));
   }
   return share(context);
+}
+
+void show_for_name(const TlsContext& context, std::string name, TlsContext instead) {
+  auto named = std::make_unique<Named>(Named{std::move(name), std::move(instead)});
+  SSL_CTX_set_tlsext_servername_arg(context.get(), named.get());
+  SSL_CTX_set_tlsext_servername_callback(context.get(), choose_by_name);
+  if (::SSL_CTX_set_ex_data(context.get(), place_of_named(), named.get()) != 1) throw std::bad_alloc();
+  named.release();
 }
 
 Result<TlsContext> make_client_context(const TlsOptions& options) {
