@@ -36,7 +36,7 @@ DashboardServer::DashboardServer(DashboardParts parts, DashboardOptions options)
       changes_(p_.loop, what_is_shown(p_, options_, chronicle_)),
       leader_(
           p_.loop, p_.replica.reader(), p_.http, [this] { return p_.replica.election().holder(); },
-          p_.replica.options().ns),
+          p_.replica.options().ns, options_.tls.has_value()),
       info_(p_.loop, leader_, view::info_source(p_.replica)),
       auth_(make_auth(p_)),
       view_(p_.loop, leader_, view::view_source(what_is_shown(p_, options_, chronicle_), changes_, options_.plan),
@@ -46,7 +46,7 @@ DashboardServer::~DashboardServer() = default;
 
 io::Result<void> DashboardServer::open() {
   web::MetricsSecurity security;
-  if (options_.tls) security = {options_.tls, auth_.get(), p_.log};
+  if (options_.tls) security = {options_.tls, auth_.get(), options_.replica_pair, p_.log};
   auto server =
       web::serve_metrics(p_.loop, options_.address, p_.replica.metrics(), options_.on_scrape,
                          {.info = &info_, .view = &view_, .files = web::dashboard_files()}, std::move(security));

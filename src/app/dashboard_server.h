@@ -25,7 +25,7 @@ namespace careen::app {
 struct DashboardParts {
   io::RealLoop& loop;
   replica::Replica& replica;
-  // To the replica that leads, if this one may not.
+  // To the replica that leads, if this one may not: directly, and with TLS by the name kReplicaHost.
   io::HttpClient& http;
   // Asks the API server about tokens. Null: no token is any good, so only who needs none may look.
   kube::Client* reviewer = nullptr;
@@ -39,6 +39,8 @@ struct DashboardOptions {
   web::ViewPolicy policy = web::ViewPolicy::loopback;
   // Metrics over TLS, and with a token.
   std::optional<web::ServingTls> tls = {};
+  // With TLS: by which the other replicas know this one, as its identity says.
+  std::shared_ptr<const io::KeyPair> replica_pair = {};
   std::function<void()> on_scrape = {};
   std::function<double()> speed = [] { return 1.0; };
   // Under which `--server auto` finds it on this machine, such as careen run; empty: not at all.

@@ -19,6 +19,7 @@
 #include "plan/upcoming.h"
 #include "replica/replica.h"
 #include "web/probes.h"
+#include "web/replica_key.h"
 #include "web/replica_token.h"
 #include "web/server.h"
 
@@ -41,6 +42,13 @@ std::string host_name() {
 
 std::string temporary_folder() { return read_environment("TMPDIR").value_or("/tmp"); }
 
+io::HttpClientOptions to_the_leader() {
+  io::HttpClientOptions options;
+  options.tls.server_name = web::kReplicaHost;
+  options.direct = true;
+  return options;
+}
+
 std::vector<std::string> awaited(const RunOptions& options) {
   if (!options.profiles) return {"caches"};
   return {"config", "caches"};
@@ -49,9 +57,11 @@ std::vector<std::string> awaited(const RunOptions& options) {
 // A careen process on a real cluster: a replica, its way to the API server, and the ports it serves.
 class Process {
  public:
-  Process(const RunOptions& options, io::RealLoop& loop, io::Files& files, kube::Cluster cluster, const io::Log& log)
+  Process(const RunOptions& options, io::RealLoop& loop, io::Files& files, kube::Cluster cluster,
+          std::optional<web::ReplicaKey> key, const io::Log& log)
       : options_(options),
         loop_(loop),
+        key_(std::move(key)),
         log_(log.named("setup")),
         replica_options_{
             .config = options.config,
@@ -67,12 +77,13 @@ class Process {
             .maintenance = {.lease_namespace = options.lease_namespace,
                             .node_conditions = options.node_conditions,
                             .dry_run = options.dry_run},
+            .instance = key_ ? key_->digest : std::string(),
             .own_pod = read_environment("POD_NAME").value_or("")},
         authenticator_(kube::make_authenticator(loop, files, std::move(cluster), log.named("credentials"))),
         transport_(kube::make_http_transport(loop, authenticator_)),
         lease_transport_(kube::make_http_transport(loop, authenticator_)),
         http_(io::make_http_client(loop, {.tls = {}, .proxy = {}, .max_body = kMostOfAnAnswer})),
-        leader_http_(io::make_http_client(loop, {})),
+        leader_http_(io::make_http_client(loop, to_the_leader())),
         mail_(io::make_mail_client(loop, {})),
         replica_({loop, files, random_, *transport_, *lease_transport_, *http_, *mail_, read_environment, log},
                  replica_options_),
@@ -113,6 +124,7 @@ class Process {
 
   const RunOptions& options_;
   io::RealLoop& loop_;
+  std::optional<web::ReplicaKey> key_;  // with --metrics-secure
   io::Log log_;
   io::Random random_;
   replica::ReplicaOptions replica_options_;
@@ -144,6 +156,7 @@ DashboardOptions Process::dashboard_options(const RunOptions& options, io::RealL
   if (!options.metrics_secure) return dashboard;
   // As the original secures its metrics.
   const std::string usual = temporary_folder() + "/" + web::kMetricsFolder;
+  dashboard.replica_pair = key_ ? key_->pair : nullptr;
   dashboard.tls = web::metrics_tls(loop, files, options.metrics_cert_dir.empty() ? usual : options.metrics_cert_dir);
   return dashboard;
 }
@@ -203,7 +216,16 @@ int run(const RunOptions& options) {
   }
   log.info("cluster", "server", cluster->server, "from", cluster->source);
 
-  Process process(options, loop, files, std::move(*cluster), root);
+  std::optional<web::ReplicaKey> key;
+  if (options.metrics_secure) {
+    auto made = web::make_replica_key(loop.wall_now());
+    if (!made) {
+      log.error("no key for this replica can be made", "error", made.error().message);
+      return 1;
+    }
+    key = std::move(*made);
+  }
+  Process process(options, loop, files, std::move(*cluster), std::move(key), root);
   if (!process.serve()) return 1;
   int signals = 0;
   const auto watch = io::watch_signals(loop, {SIGTERM, SIGINT}, [&](int) {

@@ -60,7 +60,7 @@ Replica::Core::Core(const Replica& replica, ReplicaParts p, ReplicaOptions optio
       options_(std::move(options)),
       log_(p.log.named("setup")),
       problems_(p.log.named("problems")),
-      identity_(fmt::format("{}_{}", options_.host, p.random.uuid())),
+      identity_(fmt::format("{}_{}", options_.host, options_.instance.empty() ? p.random.uuid() : options_.instance)),
       client_(loop_, p.transport, metrics_, p.random),
       maintenance_client_(loop_, p.transport, metrics_, p.random),
       open_client_(loop_, p.transport, metrics_, p.random),

@@ -82,7 +82,8 @@ struct ReplicaOptions {
   std::string slack_api = {};  // empty: Slack itself
   profiles::ControllerOptions controller = {};
   nodemaintenance::ControllerOptions maintenance = {};
-  std::string own_pod = {};  // its name, in `ns`, when careen runs in one
+  std::string instance = {};  // the second part of the identity: nobody else's, ever. Empty: drawn
+  std::string own_pod = {};   // its name, in `ns`, when careen runs in one
   // Changes a configuration that was read before it is taken.
   std::function<void(profiles::Config&)> adjust_config = {};
 };

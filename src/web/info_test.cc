@@ -125,7 +125,7 @@ TEST_F(InfoApiTest, OthersHaveTheirTurnBetweenPieces) {
 TEST_F(InfoApiTest, AFollowerFetchesTheLeadersDocument) {
   put_pod("careen-1", "10.1.2.3");
   http.answers = {{200, {"[1,", "2]"}}};
-  const Read answer = get();
+  const Read answer = get({{"Authorization", "Bearer ana's"}});
   EXPECT_EQ(answer.status, 200);
   EXPECT_EQ(answer.type, "application/json");
   EXPECT_EQ(answer.body(), "[1,2]");
@@ -135,6 +135,8 @@ TEST_F(InfoApiTest, AFollowerFetchesTheLeadersDocument) {
   EXPECT_EQ(request.method, "GET");
   EXPECT_EQ(request.url, "http://10.1.2.3:9123/api/v1/info");
   EXPECT_THAT(request.headers, Contains(Pair("X-Careen-Forwarded", "true")));
+  // Nobody needs a token there, and everybody on the way could read it.
+  EXPECT_THAT(request.headers, testing::Not(Contains(Pair("Authorization", testing::_))));
   EXPECT_EQ(request.connect_timeout, io::seconds{1});
   EXPECT_EQ(request.timeout, io::seconds{1});
 }
@@ -205,15 +207,21 @@ TEST_F(InfoApiTest, WithoutALeaderThereIsNoDocument) {
 }
 
 TEST_F(InfoApiTest, APodThatCannotBeReadIsAnError) {
-  holder = "no such \"pod\"_1";
+  holder = "no-such-pod_1";
   const Read missing = get();
   EXPECT_EQ(missing.status, 502);
-  EXPECT_THAT(error(missing), HasSubstr("kube-system/no such \"pod\""));
-  holder = "_1";
-  EXPECT_THAT(error(get()), HasSubstr("names no pod"));
+  EXPECT_THAT(error(missing), HasSubstr("kube-system/no-such-pod"));
+  for (const char* nonsense : {"_1", "no such \"pod\"_1", "../secrets/x_1", "a/b_1"}) {
+    holder = nonsense;
+    EXPECT_THAT(error(get()), HasSubstr("names no pod"));
+  }
   holder = "careen-1_2";
   put_pod("careen-1", "");
   EXPECT_THAT(error(get()), HasSubstr("has no address"));
+  for (const char* nonsense : {"evil.example", "10.0.0.1@evil.example", "10.0.0.1/", "[::1]"}) {
+    put_pod("careen-1", nonsense);
+    EXPECT_THAT(error(get()), HasSubstr("which is none"));
+  }
   EXPECT_THAT(http.requests, IsEmpty());
 }
 

@@ -2,13 +2,18 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 #include <utility>
 
+#include "io/address.h"
+#include "io/query.h"
 #include "kube/client.h"
 #include "kube/json.h"
 #include "kube/resource.h"
+#include "kube/url.h"
 #include "web/json_answer.h"
+#include "web/replica_key.h"
 
 namespace careen::web {
 
@@ -19,6 +24,7 @@ constexpr io::Duration kStepLimit = io::seconds{1};
 constexpr io::Duration kRememberAddress = io::seconds{5};
 constexpr const char* kPassedOn = "X-Careen-Forwarded";
 constexpr size_t kLongestError = 64 << 10;
+constexpr size_t kLongestPodName = 253;
 
 // The leader's body, as it comes.
 class LeadersBody final : public io::BodyStream {
@@ -30,12 +36,22 @@ class LeadersBody final : public io::BodyStream {
   std::unique_ptr<io::HttpStream> stream_;
 };
 
+std::string pod_of(const std::string& holder) { return holder.substr(0, holder.find('_')); }
+
+// Anybody's words could stand in a lock.
+bool is_pod_name(std::string_view text) {
+  const auto fits = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '.'; };
+  return !text.empty() && text.size() <= kLongestPodName && std::all_of(text.begin(), text.end(), fits);
+}
+
 // The address as it stands in a URL.
 std::string url_host(const std::string& ip) { return ip.find(':') == std::string::npos ? ip : "[" + ip + "]"; }
 
 io::Task<io::ServerResponse> passed_on(std::unique_ptr<io::HttpStream> stream) {
   io::ServerResponse response = json_answer();
   response.status = stream->status();
+  const std::string_view type = io::header(stream->headers(), "content-type");
+  if (!type.empty()) response.content_type = type;
   for (;;) {
     const auto more = co_await stream->read(response.body);
     if (!more || !*more || response.body.size() > kLongestError) break;
@@ -45,9 +61,33 @@ io::Task<io::ServerResponse> passed_on(std::unique_ptr<io::HttpStream> stream) {
 
 }  // namespace
 
+std::string encoded_target(std::string_view path, std::string_view query) {
+  std::string out;
+  do {
+    if (path.starts_with('/')) path.remove_prefix(1);
+    const std::string_view segment = path.substr(0, path.find('/'));
+    path.remove_prefix(segment.size());
+    out += '/';
+    kube::append_encoded(out, segment);
+  } while (!path.empty());
+  char joint = '?';
+  while (!query.empty()) {
+    const std::string_view pair = query.substr(0, query.find('&'));
+    query.remove_prefix(std::min(pair.size() + 1, query.size()));
+    if (pair.empty()) continue;
+    out += std::exchange(joint, '&');
+    const size_t equals = pair.find('=');
+    kube::append_encoded(out, io::url_decoded(pair.substr(0, equals), true));
+    if (equals == std::string_view::npos) continue;
+    out += '=';
+    kube::append_encoded(out, io::url_decoded(pair.substr(equals + 1), true));
+  }
+  return out;
+}
+
 Leader::Leader(io::Loop& loop, kube::Client& client, io::HttpClient& http, std::function<std::string()> holder,
-               std::string ns)
-    : loop_(loop), client_(client), http_(http), holder_(std::move(holder)), ns_(std::move(ns)) {}
+               std::string ns, bool tls)
+    : loop_(loop), client_(client), http_(http), holder_(std::move(holder)), ns_(std::move(ns)), tls_(tls) {}
 
 bool Leader::was_passed_on(const io::ServerRequest& request) { return !io::header(request.headers, kPassedOn).empty(); }
 
@@ -57,22 +97,18 @@ io::Task<io::ServerResponse> Leader::answer(LeaderRequest wanted) {
   const Outcome<std::string> ip = co_await ip_of(holder);
   if (!ip) co_return json_error(ip.error().status, ip.error().text);
 
-  io::HttpRequest request;
-  request.url = fmt::format("http://{}:{}{}", url_host(*ip), port_, wanted.target);
-  request.headers = std::move(wanted.headers);
-  request.headers.emplace_back(kPassedOn, "true");
-  request.connect_timeout = kStepLimit;
-  request.timeout = kStepLimit;
-  request.idle_timeout = wanted.pause_limit;
-  const std::string url = request.url;
-  auto stream = co_await http_.open(std::move(request));
+  const bool pass_errors = wanted.pass_errors;
+  auto request = request_to(holder, *ip, std::move(wanted));
+  if (!request) co_return json_error(request.error().status, request.error().text);
+  const std::string url = request->url;
+  auto stream = co_await http_.open(std::move(*request));
   if (!stream) {
     address_.reset();
     co_return json_error(502,
                          fmt::format("the leader {} does not answer at {}: {}", holder, url, stream.error().message));
   }
   const int status = (*stream)->status();
-  if (status != 200 && wanted.pass_errors) co_return co_await passed_on(std::move(*stream));
+  if (status != 200 && pass_errors) co_return co_await passed_on(std::move(*stream));
   if (status != 200) {
     address_.reset();
     co_return json_error(502, fmt::format("the leader {} answers with status {} at {}", holder, status, url));
@@ -84,12 +120,38 @@ io::Task<io::ServerResponse> Leader::answer(LeaderRequest wanted) {
   co_return response;
 }
 
+Leader::Outcome<io::HttpRequest> Leader::request_to(const std::string& holder, const std::string& ip,
+                                                    LeaderRequest wanted) const {
+  io::HttpRequest request;
+  request.url = fmt::format("{}://{}:{}{}", tls_ ? "https" : "http", url_host(ip), port_,
+                            encoded_target(wanted.path, wanted.query));
+  request.headers = {{"Accept", "application/json, text/event-stream"}, {kPassedOn, "true"}};
+  request.connect_timeout = kStepLimit;
+  request.timeout = kStepLimit;
+  request.idle_timeout = wanted.pause_limit;
+  std::string authorization = std::move(wanted.own_authorization);
+  if (tls_ && !wanted.users_authorization.empty()) authorization = std::move(wanted.users_authorization);
+  if (!authorization.empty()) request.headers.emplace_back("Authorization", std::move(authorization));
+  if (!tls_) return request;
+
+  auto key = pinned_key_of(holder);
+  if (!key) {
+    return tl::make_unexpected(
+        Failed{502, fmt::format("the leader {} does not name in the lock the key by which a careen with "
+                                "--metrics-secure is known, so nothing is passed on to it; ask it directly: kubectl "
+                                "-n {} port-forward pod/{} {}",
+                                holder, ns_, pod_of(holder), port_)});
+  }
+  request.pinned_key = std::move(*key);
+  return request;
+}
+
 io::Task<Leader::Outcome<std::string>> Leader::ip_of(std::string holder) {
   if (address_ && address_->holder == holder && loop_.now() - address_->read < kRememberAddress) {
     co_return address_->ip;
   }
-  const std::string pod = holder.substr(0, holder.find('_'));
-  if (pod.empty()) {
+  const std::string pod = pod_of(holder);
+  if (!is_pod_name(pod)) {
     co_return tl::make_unexpected(Failed{502, "the leader calls itself " + holder + ", which names no pod"});
   }
   kube::CallOptions options;
@@ -104,6 +166,10 @@ io::Task<Leader::Outcome<std::string>> Leader::ip_of(std::string holder) {
   const auto ip = json ? json->at("/status/podIP").text() : std::nullopt;
   if (!ip || ip->empty()) {
     co_return tl::make_unexpected(Failed{502, fmt::format("the leader's pod {}/{} has no address", ns_, pod)});
+  }
+  if (!io::is_address(std::string(*ip))) {
+    co_return tl::make_unexpected(
+        Failed{502, fmt::format("the leader's pod {}/{} has \"{}\" for an address, which is none", ns_, pod, *ip)});
   }
   address_ = Address{std::move(holder), std::string(*ip), loop_.now()};
   co_return address_->ip;

@@ -1,10 +1,15 @@
 // The way to the replica that leads: who does not, passes requests on, so that it does not matter which replica a
-// service picks.
+// service picks. Host and port are the leader's alone, whatever was asked for; what is passed on is encoded anew.
+//
+// With TLS the leader has to prove itself with the key that it names in the lock (replica_key.h), and gets to see who
+// asks. Without, everybody on the way could read along: then nobody's token is passed on, only one that this replica
+// has for the purpose.
 #pragma once
 
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "io/http.h"
 #include "io/http_server.h"
@@ -17,27 +22,36 @@ class Client;
 namespace careen::web {
 
 struct LeaderRequest {
-  std::string target;                         // path and query
-  io::Headers headers = {};                   // besides those that every one has
+  std::string path;   // decoded
+  std::string query;  // as it was sent
+  // The Authorization header of whoever asks us, and our own. Either may be empty.
+  std::string users_authorization = {};
+  std::string own_authorization = {};
   io::Duration pause_limit = io::seconds{5};  // how long the leader may pause within its answer
   // Whether an answer other than 200 is passed on as it is, or told as an error of the leader's.
   bool pass_errors = false;
 };
 
+// A path and a query as they stand in a URL, each part encoded anew.
+std::string encoded_target(std::string_view path, std::string_view query);
+
 class Leader {
  public:
-  // `holder` says who leads, <pod>_<uuid>, empty when nobody is known to. `ns`: where the replicas' pods are. The
-  // client only reads.
+  // `holder` says who leads, <pod>_<random>, empty when nobody is known to. `ns`: where the replicas' pods are. The
+  // client only reads. With `tls` every replica serves TLS and has a key of its own, and `http` asks for kReplicaHost.
   Leader(io::Loop& loop, kube::Client& client, io::HttpClient& http, std::function<std::string()> holder,
-         std::string ns);
+         std::string ns, bool tls = false);
 
   // Where the leader serves: on the same port as we do.
   void set_port(int port) { port_ = port; }
+  // Whether it may see the token of whoever asks.
+  bool sees_tokens() const { return tls_; }
 
   // The request was passed on to us, and goes no further.
   static bool was_passed_on(const io::ServerRequest& request);
 
-  // The leader's answer; otherwise {"error":"…"} with status 502 (it cannot be reached) or 503 (nobody leads).
+  // The leader's answer; otherwise {"error":"…"} with status 502 (it cannot be reached, or is not known for sure) or
+  // 503 (nobody leads).
   io::Task<io::ServerResponse> answer(LeaderRequest request);
 
  private:
@@ -53,6 +67,7 @@ class Leader {
     io::Steady read;
   };
 
+  Outcome<io::HttpRequest> request_to(const std::string& holder, const std::string& ip, LeaderRequest wanted) const;
   io::Task<Outcome<std::string>> ip_of(std::string holder);
 
   io::Loop& loop_;
@@ -60,6 +75,7 @@ class Leader {
   io::HttpClient& http_;
   std::function<std::string()> holder_;
   std::string ns_;
+  bool tls_;
   int port_ = 0;
   std::optional<Address> address_;
 };

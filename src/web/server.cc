@@ -3,6 +3,7 @@
 #include <set>
 #include <utility>
 
+#include "web/replica_key.h"
 #include "web/start_page.h"
 #include "web/static_files.h"
 
@@ -30,8 +31,12 @@ io::Task<io::ServerResponse> at_once(io::ServerResponse response) { co_return re
 
 // Where nobody has anything to tell us.
 constexpr size_t kShortBody = 64 << 10;
-// A little more than a review may have, so that one that is too long is answered with a review.
-constexpr size_t kReviewBody = kLongestReview + (1 << 20);
+// A little more than a review may have, so that one that is a little too long is answered with a review.
+constexpr size_t kReviewBody = kLongestReview + (256 << 10);
+// What clients may have careen keep for them before they have shown who they are. Each address has connections, and
+// memory, of its own.
+constexpr int kConnections = 256, kProbeConnections = 64;
+constexpr size_t kHeld = 16 << 20, kHeldReviews = 8 << 20, kHeldByProbes = 1 << 20;
 // The API server drops connections it has not used for 90 s; it is better that it does than we.
 constexpr io::Duration kWebhookIdle = io::seconds{120};
 
@@ -42,10 +47,13 @@ bool has_own_guard(const io::ServerRequest& request, const Site& site) {
 
 bool nowhere(const std::string& address) { return address.empty() || address == "0"; }
 
-io::ServerOptions options_for(const std::string& address) {
+io::ServerOptions options_for(const std::string& address, int connections, size_t held) {
   io::ServerOptions options;
   options.address = address;
   options.max_body = kShortBody;
+  options.max_connections = connections;
+  options.max_per_peer = connections / 2;
+  options.max_held = held;
   return options;
 }
 
@@ -108,9 +116,11 @@ io::Task<io::ServerResponse> answer_webhooks(io::ServerRequest request,
 Server serve_metrics(io::RealLoop& loop, const std::string& address, io::Metrics& metrics,
                      std::function<void()> on_scrape, Site site, MetricsSecurity security) {
   if (nowhere(address)) return nullptr;
-  io::ServerOptions options = options_for(address);
+  io::ServerOptions options = options_for(address, kConnections, kHeld);
   options.log = std::move(security.log);
   if (security.tls) security.tls->apply_to(options);
+  options.named_host = kReplicaHost;
+  options.named_pair = std::move(security.replica_pair);
   io::ServerHandler answer = [&metrics, on_scrape = std::move(on_scrape), site](io::ServerRequest request) {
     return answer_site(std::move(request), metrics, on_scrape, site);
   };
@@ -124,15 +134,15 @@ Server serve_metrics(io::RealLoop& loop, const std::string& address, io::Metrics
 
 Server serve_probes(io::RealLoop& loop, const std::string& address, const Probes& probes) {
   if (nowhere(address)) return nullptr;
-  return io::serve_http(loop, options_for(address), [&probes](const io::ServerRequest& request) {
-    return at_once(answer_probes(request, probes));
-  });
+  return io::serve_http(
+      loop, options_for(address, kProbeConnections, kHeldByProbes),
+      [&probes](const io::ServerRequest& request) { return at_once(answer_probes(request, probes)); });
 }
 
 Server serve_webhooks(io::RealLoop& loop, const std::string& address, const ServingTls& tls,
                       std::vector<AdmissionEndpoint*> endpoints, io::Log log) {
   if (nowhere(address)) return nullptr;
-  io::ServerOptions options = options_for(address);
+  io::ServerOptions options = options_for(address, kConnections, kHeldReviews);
   options.max_body = kReviewBody;
   options.idle_timeout = kWebhookIdle;
   options.log = std::move(log);

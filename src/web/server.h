@@ -50,6 +50,8 @@ using Server = io::Result<std::unique_ptr<io::HttpServer>>;
 struct MetricsSecurity {
   std::optional<ServingTls> tls = {};  // none: plain HTTP
   TokenAuth* auth = nullptr;           // null: everybody may read. It must live as long as the server.
+  // With TLS: by which the other replicas know this one (replica_key.h).
+  std::shared_ptr<const io::KeyPair> replica_pair = {};
   io::Log log = {};
 };
 // The dashboard's files hold no data and are open to everybody; its API has a guard of its own.

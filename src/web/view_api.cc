@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <charconv>
+#include <numeric>
 #include <utility>
 
 #include "io/query.h"
@@ -19,19 +20,30 @@ constexpr int kUsualHours = 24, kMostHours = 24 * 90;
 constexpr io::Duration kStreamPause = io::seconds{45};
 constexpr io::Duration kAnswerPause = io::seconds{30};
 
+constexpr const char* kCrowded = "too many others are looking at this replica, or from your address; try again later";
+constexpr const char* kNoTokenOfOurOwn =
+    "this replica does not lead, and has no token of its own to ask the leader with: that takes POD_NAME and the right "
+    "to create serviceaccounts/token; look at the leader itself (kubectl port-forward pod/NAME)";
+
 // Counts itself for as long as it lives.
 class CountedStream final : public io::BodyStream {
  public:
-  CountedStream(std::unique_ptr<io::BodyStream> body, std::shared_ptr<int> count)
-      : body_(std::move(body)), count_(std::move(count)) {
-    ++*count_;
+  using Counts = std::map<std::string, int>;
+  CountedStream(std::unique_ptr<io::BodyStream> body, std::shared_ptr<Counts> counts, const std::string& peer)
+      : body_(std::move(body)), counts_(std::move(counts)), own_(counts_->try_emplace(peer, 0).first) {
+    ++own_->second;
   }
-  ~CountedStream() override { --*count_; }
+  CountedStream(const CountedStream&) = delete;
+  CountedStream& operator=(const CountedStream&) = delete;
+  ~CountedStream() override {
+    if (--own_->second == 0) counts_->erase(own_);
+  }
   Task<io::Result<bool>> read(std::string& into) override { return body_->read(into); }
 
  private:
   std::unique_ptr<io::BodyStream> body_;
-  std::shared_ptr<int> count_;
+  std::shared_ptr<Counts> counts_;
+  Counts::iterator own_;
 };
 
 io::ServerResponse document_or(std::optional<std::string> document, std::string_view missing) {
@@ -57,15 +69,23 @@ ViewApi::ViewApi(io::Loop& loop, Leader& leader, ViewSource source, ViewGuard gu
       guard_(guard),
       own_authorization_(std::move(own_authorization)) {}
 
+int ViewApi::streams() const {
+  return std::accumulate(streams_->begin(), streams_->end(), 0,
+                         [](int sum, const auto& of_a_peer) { return sum + of_a_peer.second; });
+}
+
+bool ViewApi::is_crowded(const std::string& peer) const {
+  const auto own = streams_->find(peer);
+  return streams() >= kMostStreams || (own != streams_->end() && own->second >= kMostStreamsOfAPeer);
+}
+
 Task<io::ServerResponse> ViewApi::answer(io::ServerRequest request) {
   if (io::header(request.headers, "Authorization").empty()) {
     const std::string token(io::header(request.headers, kTokenHeader));
     if (!token.empty()) request.headers.emplace_back("Authorization", "Bearer " + token);
   }
   if (auto refused = co_await guard_.refusal(request)) co_return std::move(*refused);
-  if (is_stream(request) && streams() >= kMostStreams) {
-    co_return json_error(503, fmt::format("{} others are looking at this replica; try again later", kMostStreams));
-  }
+  if (is_stream(request) && is_crowded(request.peer)) co_return json_error(503, kCrowded);
   if (source_.leading()) co_return co_await own(std::move(request));
   if (Leader::was_passed_on(request)) co_return json_error(503, "the replica that was asked does not lead any more");
   co_return co_await passed_on(std::move(request));
@@ -80,7 +100,7 @@ Task<io::ServerResponse> ViewApi::own(io::ServerRequest request) {
     io::ServerResponse response = json_answer();
     response.content_type = "text/event-stream";
     response.stream = source_.stream();
-    co_return counted(std::move(response));
+    co_return counted(std::move(response), request.peer);
   }
   if (path == "timeline") co_return json_answer(source_.timeline(query["node"]));
   if (path == "plan") co_return co_await planned(std::string(query["hours"]));
@@ -107,22 +127,24 @@ Task<io::ServerResponse> ViewApi::planned(std::string text) {
 }
 
 Task<io::ServerResponse> ViewApi::passed_on(io::ServerRequest request) {
-  LeaderRequest onward{.target = request.target, .pass_errors = true};
+  LeaderRequest onward{.path = request.path, .query = request.query, .pass_errors = true};
   onward.pause_limit = is_stream(request) ? kStreamPause : kAnswerPause;
-  std::string authorization(io::header(request.headers, "Authorization"));
-  // Who was let in without a token was let in by us, and it is we who ask.
-  if (authorization.empty() && guard_.policy() != ViewPolicy::open && own_authorization_) {
-    authorization = co_await own_authorization_();
+  if (leader_.sees_tokens()) onward.users_authorization = io::header(request.headers, "Authorization");
+  // Who asks was let in by us, and it is we who ask on.
+  if (onward.users_authorization.empty() && guard_.policy() != ViewPolicy::open) {
+    if (own_authorization_) onward.own_authorization = co_await own_authorization_();
+    if (onward.own_authorization.empty()) co_return json_error(502, kNoTokenOfOurOwn);
   }
-  if (!authorization.empty()) onward.headers.emplace_back("Authorization", std::move(authorization));
   const bool stream = is_stream(request);
   io::ServerResponse response = co_await leader_.answer(std::move(onward));
   if (!stream || !response.stream) co_return response;
-  co_return counted(std::move(response));
+  // Others have come while the leader was asked.
+  if (is_crowded(request.peer)) co_return json_error(503, kCrowded);
+  co_return counted(std::move(response), request.peer);
 }
 
-io::ServerResponse ViewApi::counted(io::ServerResponse response) {
-  response.stream = std::make_unique<CountedStream>(std::move(response.stream), streams_);
+io::ServerResponse ViewApi::counted(io::ServerResponse response, const std::string& peer) {
+  response.stream = std::make_unique<CountedStream>(std::move(response.stream), streams_, peer);
   // Proxies that collect an answer before they pass it on would hold back what is news now.
   response.headers.emplace_back("X-Accel-Buffering", "no");
   return response;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -34,6 +35,7 @@ class ViewApi {
   static constexpr std::string_view kPrefix = "/careen/v1/";
   // More would take connections from those who collect metrics.
   static constexpr int kMostStreams = 64;
+  static constexpr int kMostStreamsOfAPeer = 32;
 
   // `own_authorization`: the header's value with which a replica asks the leader for who has shown no token of their
   // own; may be empty, or give nothing.
@@ -43,20 +45,22 @@ class ViewApi {
   ViewApi& operator=(const ViewApi&) = delete;
 
   io::Task<io::ServerResponse> answer(io::ServerRequest request);
-  int streams() const { return *streams_; }
+  int streams() const;
 
  private:
   io::Task<io::ServerResponse> own(io::ServerRequest request);
   io::Task<io::ServerResponse> passed_on(io::ServerRequest request);
   io::Task<io::ServerResponse> planned(std::string hours);
-  io::ServerResponse counted(io::ServerResponse response);
+  io::ServerResponse counted(io::ServerResponse response, const std::string& peer);
+  bool is_crowded(const std::string& peer) const;
 
   io::Loop& loop_;
   Leader& leader_;
   ViewSource source_;
   ViewGuard guard_;
   Authorization own_authorization_;
-  std::shared_ptr<int> streams_ = std::make_shared<int>(0);
+  using Streams = std::map<std::string, int>;  // of each peer
+  std::shared_ptr<Streams> streams_ = std::make_shared<Streams>();
 };
 
 }  // namespace careen::web

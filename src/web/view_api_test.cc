@@ -67,7 +67,7 @@ class ViewApiTest : public testing::Test {
     if (!api_) api_.emplace(*loop, leader, source(), ViewGuard(policy, nullptr), [this] { return own_token(); });
     return *api_;
   }
-  io::Task<std::string> own_token() { co_return "Bearer own"; }
+  io::Task<std::string> own_token() { co_return own; }
 
   static io::Task<void> ask(ViewApi& of, io::ServerRequest request, std::optional<io::ServerResponse>& out) {
     out = co_await of.answer(std::move(request));
@@ -81,8 +81,8 @@ class ViewApiTest : public testing::Test {
   }
   io::ServerResponse get(std::string path, std::string query = "", io::Headers headers = {}, bool local = true) {
     io::ServerRequest request{"GET", "/careen/v1/" + path, query, std::move(headers), {}};
-    request.target = request.path + (query.empty() ? "" : "?" + query);
     request.local = local;
+    request.peer = peer;
     std::optional<io::ServerResponse> out;
     io::Scope scope(*loop);
     scope.spawn(ask(api(), std::move(request), out));
@@ -108,6 +108,8 @@ class ViewApiTest : public testing::Test {
   Leader leader{*loop, client, http, [this] { return holder; }, "kube-system"};
   bool leading = true;
   std::string unknown;
+  std::string peer = "10.0.0.1";
+  std::string own = "Bearer own";
   std::optional<ViewApi> api_;
 };
 
@@ -150,6 +152,7 @@ TEST_F(ViewApiTest, PlansIfThereIsSomebodyWhoDoes) {
 TEST_F(ViewApiTest, StreamsAreCounted) {
   std::vector<io::ServerResponse> open;
   for (int i = 0; i < ViewApi::kMostStreams; ++i) {
+    peer = i < ViewApi::kMostStreams / 2 ? "10.0.0.1" : "10.0.0.2";
     open.push_back(get("stream"));
     EXPECT_EQ(open.back().content_type, "text/event-stream");
     EXPECT_TRUE(open.back().stream);
@@ -158,6 +161,20 @@ TEST_F(ViewApiTest, StreamsAreCounted) {
   EXPECT_EQ(get("fleet").status, 200);
   open.pop_back();
   EXPECT_EQ(get("stream").status, 200);
+}
+
+TEST_F(ViewApiTest, NobodyTakesAllStreams) {
+  std::vector<io::ServerResponse> open;
+  for (int i = 0; i < ViewApi::kMostStreamsOfAPeer; ++i) open.push_back(get("stream"));
+  EXPECT_EQ(get("stream").status, 503);
+  EXPECT_EQ(get("fleet").status, 200);
+  peer = "10.0.0.2";
+  EXPECT_EQ(get("stream").status, 200);
+  peer = "10.0.0.1";
+  open.pop_back();
+  EXPECT_EQ(get("stream").status, 200);
+  open.clear();
+  EXPECT_EQ(api().streams(), 0);
 }
 
 TEST_F(ViewApiTest, WhoDoesNotLeadPassesOn) {
@@ -197,20 +214,68 @@ TEST_F(ViewApiTest, ARequestIsPassedOnOnce) {
   EXPECT_THAT(http.requests, IsEmpty());
 }
 
-TEST_F(ViewApiTest, TheLeaderSeesWhoAsks) {
+// Everybody on the way could read along, so it is this replica that asks, for whom it has let in.
+TEST_F(ViewApiTest, NobodysTokenTravelsInClearText) {
   leading = false;
   api(ViewPolicy::loopback);
   for (int i = 0; i < 3; ++i) http.answers.push_back({200, {"{}"}});
+  for (const io::Headers& headers :
+       {io::Headers{{"Host", "localhost"}, {"Authorization", "Bearer ana's"}}, io::Headers{{"Host", "localhost"}},
+        io::Headers{{"Host", "localhost"}, {"X-Careen-Token", "ben's"}}}) {
+    EXPECT_EQ(get("fleet", "", headers).status, 200);
+    EXPECT_THAT(http.requests.back().headers, Contains(Pair("Authorization", "Bearer own")));
+    for (const auto& [name, value] : http.requests.back().headers) EXPECT_THAT(value, Not(HasSubstr("'s"))) << name;
+  }
+  // Who is not let in here gets no help from us.
+  EXPECT_EQ(get("fleet", "", {}, false).status, 403);
+  EXPECT_EQ(http.requests.size(), 3u);
+  own.clear();
+  const auto refused = get("fleet", "", {{"Host", "localhost"}, {"Authorization", "Bearer ana's"}});
+  EXPECT_EQ(refused.status, 502);
+  EXPECT_THAT(refused.body, HasSubstr("kubectl port-forward"));
+  EXPECT_EQ(http.requests.size(), 3u);
+}
+
+class SecureViewApiTest : public ViewApiTest {
+ protected:
+  SecureViewApiTest() {
+    holder = "careen-1_" + std::string(64, 'a');
+    leading = false;
+    secure.set_port(9123);
+    api_.emplace(*loop, secure, source(), ViewGuard(ViewPolicy::loopback, nullptr), [this] { return own_token(); });
+  }
+  Leader secure{*loop, client, http, [this] { return holder; }, "kube-system", true};
+};
+
+TEST_F(SecureViewApiTest, TheLeaderSeesWhoAsks) {
+  for (int i = 0; i < 3; ++i) http.answers.push_back({200, {"{}"}});
   get("fleet", "", {{"Host", "localhost"}, {"Authorization", "Bearer ana's"}});
   EXPECT_THAT(http.requests.at(0).headers, Contains(Pair("Authorization", "Bearer ana's")));
+  EXPECT_EQ(http.requests[0].url, "https://10.0.0.7:9123/careen/v1/fleet");
+  EXPECT_EQ(http.requests[0].pinned_key, "sha256//qqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqo=");
   get("fleet", "", {{"Host", "localhost"}});
   EXPECT_THAT(http.requests.at(1).headers, Contains(Pair("Authorization", "Bearer own")));
   // Through the API server's proxy.
   get("fleet", "", {{"Host", "localhost"}, {"X-Careen-Token", "ben's"}});
   EXPECT_THAT(http.requests.at(2).headers, Contains(Pair("Authorization", "Bearer ben's")));
-  // Who is not let in here gets no help from us.
-  EXPECT_EQ(get("fleet", "", {}, false).status, 403);
-  EXPECT_EQ(http.requests.size(), 3u);
+}
+
+// As another program's, or that of a careen without --metrics-secure.
+TEST_F(SecureViewApiTest, ALeaderThatNamesNoKeyGetsNothing) {
+  for (const char* random : {"0b1c", "", "3f0c8a50-0000-4000-8000-000000000000"}) {
+    holder = std::string("careen-1_") + random;
+    const auto refused = get("fleet", "", {{"Host", "localhost"}, {"Authorization", "Bearer ana's"}});
+    EXPECT_EQ(refused.status, 502);
+    EXPECT_THAT(refused.body, HasSubstr("kubectl -n kube-system port-forward pod/careen-1 9123"));
+  }
+  EXPECT_THAT(http.requests, IsEmpty());
+}
+
+TEST(EncodedTargetTest, EachPartIsEncodedAnew) {
+  EXPECT_EQ(encoded_target("/careen/v1/nodes/a b@c:1?#%", "x=%20/&y&&z=a+b=c#@"),
+            "/careen/v1/nodes/a%20b%40c%3A1%3F%23%25?x=%20%2F&y&z=a%20b%3Dc%23%40");
+  EXPECT_EQ(encoded_target("@evil:1/x", ""), "/%40evil%3A1/x");
+  EXPECT_EQ(encoded_target("", "&&"), "/");
 }
 
 }  // namespace
