@@ -11,7 +11,7 @@ WebhookServer::WebhookServer(WebhookServerParts parts, const RunOptions& options
       rules_(p_.replica.reader(), {.protect_control_plane = options_.protect_control_plane}),
       endpoint_(
           p_.loop, p_.replica.metrics(), std::string(nodemaintenance::kWebhookPath),
-          [this](kube::AdmissionRequest request) { return rules_.judge(std::move(request)); }, p_.log) {
+          [this](const kube::AdmissionRequest& request) { return rules_.judge(request); }, p_.log) {
   if (!wanted() || !options_.self_signed) return;
   certificates_ = std::make_unique<web::WebhookCertificates>(
       web::WebhookCertificatesParts{p_.loop, p_.replica.reader(), p_.replica.metrics(), p_.replica.problems(),

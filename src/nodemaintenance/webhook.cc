@@ -25,6 +25,9 @@ constexpr int kAttempts = 2;
 constexpr io::Duration kFirstPause = io::milliseconds{100};
 constexpr io::Duration kLongestPause = io::seconds{1};
 constexpr int kPageSize = 500;
+constexpr size_t kLongestName = 253;
+
+Task<AdmissionVerdict> told_at_once(AdmissionVerdict verdict) { co_return verdict; }
 
 std::string_view text_at(JsonView object, std::string_view pointer) { return object.at(pointer).text().value_or(""); }
 
@@ -47,14 +50,33 @@ std::optional<AdmissionVerdict> unreadable(const Json& object, std::string_view 
 }  // namespace
 
 Webhook::Webhook(kube::Client& client, WebhookOptions options)
-    : loop_(client.loop()), client_(client), options_(options) {}
+    : loop_(client.loop()), client_(client), options_(options), reads_(loop_, options.most_reads) {}
 
-Task<AdmissionVerdict> Webhook::judge(AdmissionRequest request) {
+Task<AdmissionVerdict> Webhook::judge(const AdmissionRequest& request) {
   const std::string& operation = request.operation;
-  if (operation == "CREATE") co_return co_await judge_creation(std::move(request));
-  if (operation == "UPDATE") co_return judge_update(request);
-  if (operation == "DELETE" || operation == "CONNECT") co_return AdmissionVerdict::allow();
-  co_return AdmissionVerdict::error(400, fmt::format("unknown operation \"{}\"", operation));
+  if (operation == "UPDATE") return told_at_once(judge_update(request));
+  if (operation == "DELETE" || operation == "CONNECT") return told_at_once(AdmissionVerdict::allow());
+  if (operation != "CREATE") {
+    return told_at_once(
+        AdmissionVerdict::error(400, fmt::format("unknown operation \"{}\"", operation.substr(0, kLongestName))));
+  }
+  if (auto refused = unreadable(request.object, "object")) return told_at_once(std::move(*refused));
+  // A generated name is in the object, but not in the request.
+  Subject subject{.name = std::string(text_at(request.object.view(), "/metadata/name")),
+                  .node = std::string(text_at(request.object.view(), "/spec/nodeName")),
+                  .dry_run = request.dry_run,
+                  .give_up = loop_.wall_now() + options_.patience};
+  if (subject.name.empty()) subject.name = request.name;
+  // No object could have such a name, and it would be remembered.
+  if (subject.name.size() > kLongestName) {
+    return told_at_once(
+        AdmissionVerdict::error(400, fmt::format("the name is longer than {} characters", kLongestName)));
+  }
+  if (subject.node.size() > kLongestName) {
+    return told_at_once(AdmissionVerdict::deny(
+        fmt::format("invalid nodeName, no node has a name of more than {} characters", kLongestName)));
+  }
+  return judge_creation(std::move(subject));
 }
 
 AdmissionVerdict Webhook::judge_update(const AdmissionRequest& request) {
@@ -66,17 +88,11 @@ AdmissionVerdict Webhook::judge_update(const AdmissionRequest& request) {
   return AdmissionVerdict::allow();
 }
 
-Task<AdmissionVerdict> Webhook::judge_creation(AdmissionRequest request) {
-  if (auto refused = unreadable(request.object, "object")) co_return std::move(*refused);
-  // A generated name is in the object, but not in the request.
-  Subject subject{std::string(text_at(request.object.view(), "/metadata/name")),
-                  std::string(text_at(request.object.view(), "/spec/nodeName")), request.dry_run,
-                  loop_.wall_now() + options_.patience};
-  if (subject.name.empty()) subject.name = request.name;
+Task<AdmissionVerdict> Webhook::judge_creation(Subject subject) {
   const std::string absent = fmt::format("invalid nodeName, no node with name {} found", subject.node);
   // A read without a name would be a list.
   if (subject.node.empty()) co_return AdmissionVerdict::deny(absent);
-  const auto node = co_await client_.get(kube::resources::nodes, "", subject.node, reading(subject.give_up));
+  const auto node = co_await read_node(subject.node, subject.give_up);
   if (!node && node.error().not_found()) co_return AdmissionVerdict::deny(absent);
   auto parsed = node ? Json::parse(*node) : io::fail(io::ErrorKind::protocol, node.error().message);
   if (!parsed) {
@@ -86,6 +102,11 @@ Task<AdmissionVerdict> Webhook::judge_creation(AdmissionRequest request) {
   }
   subject.node_object = std::move(*parsed);
   co_return co_await judge_existing_node(std::move(subject));
+}
+
+Task<kube::Result<std::string>> Webhook::read_node(std::string name, io::Wall give_up) {
+  const auto turn = co_await reads_.acquire();
+  co_return co_await client_.get(kube::resources::nodes, "", std::move(name), reading(give_up));
 }
 
 Task<AdmissionVerdict> Webhook::judge_existing_node(Subject subject) {
@@ -118,6 +139,7 @@ Task<AdmissionVerdict> Webhook::judge_existing_node(Subject subject) {
       if (!awaits_another(subject)) co_return admit(subject);
     }
     if (loop_.wall_now() + pause >= subject.give_up) co_return already_exists(subject.node);
+    if (!subject.waits_since) subject.waits_since = loop_.now();
     co_await io::sleep_for(loop_, pause);
   }
 }
@@ -135,12 +157,23 @@ void Webhook::forget_what_is_there(const std::vector<Listed>& maintenances) {
 bool Webhook::awaits_another(const Subject& subject) const {
   const auto it = on_the_way_.find(subject.node);
   if (it == on_the_way_.end() || it->second.forget_at <= loop_.now()) return false;
+  // Nobody waits longer, also if one after the other is admitted and never comes.
+  if (subject.waits_since && loop_.now() >= *subject.waits_since + options_.on_the_way) return false;
   return it->second.name.empty() || it->second.name != subject.name;
 }
 
 AdmissionVerdict Webhook::admit(const Subject& subject) {
-  if (!subject.dry_run) on_the_way_[subject.node] = {subject.name, loop_.now() + options_.on_the_way};
+  if (!subject.dry_run) remember(subject);
   return AdmissionVerdict::allow();
+}
+
+void Webhook::remember(const Subject& subject) {
+  if (on_the_way_.size() >= options_.most_on_the_way && !on_the_way_.contains(subject.node)) {
+    on_the_way_.erase(std::min_element(on_the_way_.begin(), on_the_way_.end(), [](const auto& a, const auto& b) {
+      return a.second.forget_at < b.second.forget_at;
+    }));
+  }
+  on_the_way_[subject.node] = {subject.name, loop_.now() + options_.on_the_way};
 }
 
 kube::CallOptions Webhook::reading(io::Wall give_up, std::string query) const {
@@ -164,7 +197,9 @@ Task<kube::Result<std::vector<Json>>> Webhook::list(kube::Resource resource, std
       query += "&continue=";
       kube::append_encoded(query, next);
     }
+    std::optional turn(co_await reads_.acquire());
     const auto page = co_await client_.list(resource, ns, reading(give_up, std::move(query)));
+    turn.reset();
     if (!page) co_return tl::make_unexpected(page.error());
     const auto parsed = Json::parse(*page);
     if (!parsed) co_return tl::make_unexpected(kube::to_api_error(parsed.error()));

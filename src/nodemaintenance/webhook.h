@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "io/loop.h"
+#include "io/sync.h"
 #include "io/task.h"
 #include "kube/admission.h"
 #include "kube/error.h"
@@ -35,6 +36,10 @@ struct WebhookOptions {
   io::Duration on_the_way = io::seconds{5};
   // For one decision. The API server waits 15 s.
   io::Duration patience = io::seconds{12};
+  // Admissions that are remembered. Beyond it the oldest is forgotten; what slips through, the controller settles.
+  size_t most_on_the_way = 1000;
+  // Reads at once: whoever reaches the port can have us read.
+  int most_reads = 8;
 };
 
 class Webhook {
@@ -43,7 +48,9 @@ class Webhook {
   // the webhook, which must outlive its decisions.
   Webhook(kube::Client& client, WebhookOptions options);
 
-  io::Task<kube::AdmissionVerdict> judge(kube::AdmissionRequest request);
+  // Takes from the request what it needs before it returns.
+  io::Task<kube::AdmissionVerdict> judge(const kube::AdmissionRequest& request);
+  size_t on_the_way() const { return on_the_way_.size(); }
 
  private:
   using Verdict = kube::AdmissionVerdict;
@@ -63,10 +70,12 @@ class Webhook {
     std::string node;
     bool dry_run = false;
     io::Wall give_up{};
+    std::optional<io::Steady> waits_since = {};  // for another's object
     kube::Json node_object = {};
   };
 
-  io::Task<Verdict> judge_creation(kube::AdmissionRequest request);
+  io::Task<Verdict> judge_creation(Subject subject);
+  io::Task<kube::Result<std::string>> read_node(std::string name, io::Wall give_up);
   io::Task<Verdict> judge_existing_node(Subject subject);
   static Verdict judge_update(const kube::AdmissionRequest& request);
 
@@ -85,10 +94,12 @@ class Webhook {
   void forget_what_is_there(const std::vector<Listed>& maintenances);
   bool awaits_another(const Subject& subject) const;
   Verdict admit(const Subject& subject);
+  void remember(const Subject& subject);
 
   io::Loop& loop_;
   kube::Client& client_;
   WebhookOptions options_;
+  io::Semaphore reads_;
   std::map<std::string, Admitted, std::less<>> on_the_way_;  // by node
   uint64_t arrivals_ = 0;                                    // admissions whose object has been seen
   std::optional<bool> openshift_;                            // once it is known

@@ -108,6 +108,7 @@ Task<kube::Result<bool>> Webhook::on_openshift(io::Wall give_up) {
   if (openshift_) co_return *openshift_;
   kube::Request request;
   request.path = "/apis";
+  const auto turn = co_await reads_.acquire();
   const auto groups =
       co_await client_.call(std::move(request), {"", "", "apis", "APIGroupList"}, "get", reading(give_up));
   if (!groups) co_return tl::make_unexpected(groups.error());

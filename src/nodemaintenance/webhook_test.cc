@@ -68,9 +68,12 @@ class WebhookTest : public testing::Test {
     out = co_await std::move(task);
   }
   AdmissionVerdict judge(AdmissionRequest request, io::Duration within = io::seconds{14}) {
+    return judge(webhook, request, within);
+  }
+  AdmissionVerdict judge(Webhook& by, const AdmissionRequest& request, io::Duration within = io::seconds{14}) {
     std::optional<AdmissionVerdict> out;
     io::Scope scope(*loop);
-    scope.spawn(keep(webhook.judge(std::move(request)), out));
+    scope.spawn(keep(by.judge(request), out));
     EXPECT_TRUE(time.run_until([&] { return out.has_value(); }, within)) << "no verdict in time";
     return out.value_or(AdmissionVerdict::error(0, "none"));
   }
@@ -210,6 +213,66 @@ TEST_F(WebhookTest, AnObjectThatWasSeenIsNoLongerAwaited) {
   const io::Steady begun = loop->now();
   EXPECT_TRUE(create("second", "worker").allowed);
   EXPECT_LT(loop->now() - begun, io::milliseconds{50});
+}
+
+TEST_F(WebhookTest, WhatWasAdmittedIsBounded) {
+  Webhook small{client, {.most_on_the_way = 3}};
+  for (int i = 0; i < 10; ++i) {
+    put_node(fmt::format("node-{}", i));
+    EXPECT_TRUE(judge(small, creation("m", fmt::format("node-{}", i))).allowed);
+    time.run_for(io::milliseconds{10});
+  }
+  EXPECT_EQ(small.on_the_way(), 3u);
+  // The latest ones are remembered.
+  const io::Steady begun = loop->now();
+  EXPECT_TRUE(judge(small, creation("other", "node-9")).allowed);
+  EXPECT_GE(loop->now() - begun, io::seconds{4});
+}
+
+TEST_F(WebhookTest, NamesThatNoObjectCanHaveAreNeitherAskedForNorRemembered) {
+  const std::string endless(100'000, 'x');
+  const auto by_name = create(endless, "worker");
+  EXPECT_EQ(by_name.code, 400);
+  EXPECT_LT(by_name.message.size(), 1000u);
+  const auto by_node = create("a", endless);
+  EXPECT_EQ(by_node.code, 403);
+  EXPECT_LT(by_node.message.size(), 1000u);
+  AdmissionRequest odd = creation("a", "worker");
+  odd.operation = endless;
+  EXPECT_LT(judge(std::move(odd)).message.size(), 1000u);
+  EXPECT_EQ(api.count("GET nodes"), 0);
+  EXPECT_EQ(webhook.on_the_way(), 0u);
+}
+
+// Whoever reaches the port could have a name admitted again and again.
+TEST_F(WebhookTest, NobodyIsKeptWaitingByAdmissionsThatNeverCome) {
+  ASSERT_TRUE(create("never", "worker").allowed);
+  std::optional<AdmissionVerdict> patient;
+  std::vector<std::optional<AdmissionVerdict>> again(80);
+  io::Scope scope(*loop);
+  scope.spawn(keep(webhook.judge(creation("patient", "worker")), patient));
+  for (size_t i = 0; i < again.size() && !patient; ++i) {
+    scope.spawn(keep(webhook.judge(creation("never", "worker")), again[i]));
+    time.run_for(io::milliseconds{100});
+    EXPECT_TRUE(again[i] && again[i]->allowed);
+  }
+  ASSERT_TRUE(patient);
+  EXPECT_TRUE(patient->allowed) << patient->message;
+}
+
+TEST_F(WebhookTest, ManyReviewsReadAFewAtATime) {
+  int begun = 0;
+  api.treat = [&](const kube::Request&) {
+    ++begun;
+    return sim::Treatment{.after = io::milliseconds{100}};
+  };
+  std::vector<std::optional<AdmissionVerdict>> out(50);
+  io::Scope scope(*loop);
+  for (auto& one : out) scope.spawn(keep(webhook.judge(creation("a", "worker")), one));
+  time.run_for(io::milliseconds{50});
+  EXPECT_EQ(begun, 8) << "none of them is answered yet";
+  time.run_for(io::seconds{5});
+  for (const auto& one : out) EXPECT_TRUE(one && one->allowed);
 }
 
 TEST_F(WebhookTest, ADryRunReservesNothing) {

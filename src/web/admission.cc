@@ -45,6 +45,12 @@ io::Counter& requests_total(io::Metrics& metrics, const std::string& path, const
                          {{"webhook", path}, {"code", code}});
 }
 
+// Of texts that anybody may have written and that are shown in the log.
+std::string shown(std::string_view text) {
+  constexpr size_t kLongest = 253;
+  return text.size() <= kLongest ? std::string(text) : std::string(text.substr(0, kLongest)) + "…";
+}
+
 // Counts what is in flight, also when the answer is no longer wanted and its coroutine ends in the middle.
 class InFlight {
  public:
@@ -66,15 +72,16 @@ tl::expected<Review, Refused> decode_review(const io::ServerRequest& request) {
     return refuse(413, fmt::format("request entity is too large; limit is {} bytes", kLongestReview));
   }
   const std::string_view type = io::header(request.headers, "content-type");
-  if (type != "application/json") return refuse(400, fmt::format("contentType={}, expected application/json", type));
+  if (type != "application/json")
+    return refuse(400, fmt::format("contentType={}, expected application/json", shown(type)));
   const auto document = Json::parse(request.body);
   if (!document) return refuse(400, "the body is no AdmissionReview: " + document.error().message);
 
   Review review;
   review.api_version = text_of((*document)["apiVersion"]);
   if (review.api_version != kV1 && review.api_version != kV1Beta1) {
-    return refuse(400,
-                  fmt::format("the body's apiVersion is \"{}\", expected {} or {}", review.api_version, kV1, kV1Beta1));
+    return refuse(400, fmt::format("the body's apiVersion is \"{}\", expected {} or {}", shown(review.api_version), kV1,
+                                   kV1Beta1));
   }
   const JsonView asked = (*document)["request"];
   kube::AdmissionRequest& into = review.request;
@@ -83,7 +90,8 @@ tl::expected<Review, Refused> decode_review(const io::ServerRequest& request) {
     return tl::make_unexpected(Refused{review.api_version, into.uid, AdmissionVerdict::error(400, std::move(message))});
   };
   if ((*document)["kind"].text() != "AdmissionReview") {
-    return broken(fmt::format("the body's kind is \"{}\", expected AdmissionReview", text_of((*document)["kind"])));
+    return broken(
+        fmt::format("the body's kind is \"{}\", expected AdmissionReview", shown(text_of((*document)["kind"]))));
   }
   if (!asked.is_object()) return broken("the AdmissionReview has no request");
   into.operation = text_of(asked["operation"]);
@@ -122,38 +130,59 @@ AdmissionEndpoint::AdmissionEndpoint(io::Loop& loop, io::Metrics& metrics, std::
 Task<io::ServerResponse> AdmissionEndpoint::answer(io::ServerRequest request) {
   const InFlight counted(in_flight_, in_flight_gauge_);
   const io::Steady begun = loop_.now();
+  Opened opened = open(request);
+  request = {};
+  const std::string api_version = opened.api_version, uid = opened.uid;
+  const AdmissionVerdict verdict = co_await verdict_on(std::move(opened));
   io::ServerResponse response;
   response.content_type = "application/json";
-  auto review = decode_review(request);
-  request.body = {};
-  if (!review) {
-    const Refused& refused = review.error();
-    log_.warn("bad request", "webhook", path_, "error", refused.verdict.message);
-    response.body = encode_review(refused.api_version, refused.uid, refused.verdict);
-  } else {
-    const std::string uid = review->request.uid;
-    const AdmissionVerdict verdict = co_await judge(std::move(review->request));
-    response.body = encode_review(review->api_version, uid, verdict);
-  }
+  response.body = encode_review(api_version, uid, verdict);
   answered_.add();
   latency_.observe(io::to_seconds(loop_.now() - begun));
   co_return response;
 }
 
-Task<AdmissionVerdict> AdmissionEndpoint::judge(kube::AdmissionRequest request) {
-  const std::string subject = fmt::format("{} {}", request.operation, request.name);
+AdmissionEndpoint::Opened AdmissionEndpoint::open(const io::ServerRequest& request) {
+  auto review = decode_review(request);
+  if (!review) {
+    Refused& refused = review.error();
+    log_.warn("bad request", "webhook", path_, "error", refused.verdict.message);
+    return {.api_version = std::move(refused.api_version),
+            .uid = std::move(refused.uid),
+            .subject = {},
+            .verdict = std::move(refused.verdict)};
+  }
+  Opened opened{.api_version = std::move(review->api_version),
+                .uid = review->request.uid,
+                .subject = fmt::format("{} {}", shown(review->request.operation), shown(review->request.name))};
+  try {
+    opened.judging = judge_(review->request);
+  } catch (const std::exception& e) {
+    opened.verdict = failed(opened.subject, e.what());
+  }
+  return opened;
+}
+
+Task<AdmissionVerdict> AdmissionEndpoint::verdict_on(Opened opened) {
+  if (!opened.judging) co_return std::move(opened.verdict);
   std::string failure;
   try {
-    AdmissionVerdict verdict = co_await judge_(std::move(request));
-    if (!verdict.allowed) log_.info("request denied", "webhook", path_, "request", subject, "message", verdict.message);
+    AdmissionVerdict verdict = co_await std::move(*opened.judging);
+    if (!verdict.allowed) {
+      log_.info("request denied", "webhook", path_, "request", opened.subject, "message", verdict.message);
+    }
     co_return verdict;
   } catch (const std::exception& e) {
     failure = e.what();
   }
-  // The user gets an answer, and the process lives on: it has other work.
+  co_return failed(opened.subject, failure);
+}
+
+// The user gets an answer, and the process lives on: it has other work.
+AdmissionVerdict AdmissionEndpoint::failed(const std::string& subject, const std::string& why) {
   panics_.add();
-  log_.error("a rule failed", "webhook", path_, "request", subject, "error", failure);
-  co_return AdmissionVerdict::error(500, fmt::format("panic: {} [recovered]", failure));
+  log_.error("a rule failed", "webhook", path_, "request", subject, "error", why);
+  return AdmissionVerdict::error(500, fmt::format("panic: {} [recovered]", why));
 }
 
 }  // namespace careen::web

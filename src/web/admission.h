@@ -4,6 +4,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -17,7 +18,7 @@
 namespace careen::web {
 
 // Of a review; what is longer is refused with code 413.
-inline constexpr size_t kLongestReview = 7 << 20;
+inline constexpr size_t kLongestReview = 1 << 20;
 
 struct Review {
   std::string api_version;  // admission.k8s.io/v1 or /v1beta1
@@ -35,7 +36,9 @@ std::string encode_review(std::string_view api_version, std::string_view uid, co
 
 class AdmissionEndpoint {
  public:
-  using Judge = std::function<io::Task<kube::AdmissionVerdict>(kube::AdmissionRequest)>;
+  // Takes from the request what it needs before it returns: a parsed review takes many times the memory of its text,
+  // and is gone before anything is waited for. So there is never more than one.
+  using Judge = std::function<io::Task<kube::AdmissionVerdict>(const kube::AdmissionRequest&)>;
 
   // `path` is also the label of its metrics, which must outlive it.
   AdmissionEndpoint(io::Loop& loop, io::Metrics& metrics, std::string path, Judge judge, io::Log log = {});
@@ -45,7 +48,17 @@ class AdmissionEndpoint {
   io::Task<io::ServerResponse> answer(io::ServerRequest request);
 
  private:
-  io::Task<kube::AdmissionVerdict> judge(kube::AdmissionRequest request);
+  // What has become of a review: it is being judged, or the verdict is known already.
+  struct Opened {
+    std::string api_version;
+    std::string uid;
+    std::string subject;  // for the log
+    std::optional<io::Task<kube::AdmissionVerdict>> judging = {};
+    kube::AdmissionVerdict verdict = {};
+  };
+  Opened open(const io::ServerRequest& request);
+  io::Task<kube::AdmissionVerdict> verdict_on(Opened opened);
+  kube::AdmissionVerdict failed(const std::string& subject, const std::string& why);
 
   io::Loop& loop_;
   std::string path_;

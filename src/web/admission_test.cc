@@ -57,7 +57,7 @@ class AdmissionTest : public testing::Test {
   io::Duration takes{};
   std::vector<AdmissionRequest> asked;
   AdmissionEndpoint endpoint{*loop, metrics, "/validate",
-                             [this](AdmissionRequest request) { return decide(std::move(request)); }};
+                             [this](const AdmissionRequest& request) { return decide(request); }};
 };
 
 TEST_F(AdmissionTest, TheRequestReachesTheRules) {
@@ -113,14 +113,35 @@ TEST_F(AdmissionTest, WhatIsNoReviewIsABadRequest) {
   EXPECT_EQ(code(posted(R"({"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v9","request":{}})")), 400);
   EXPECT_EQ(code(posted(R"({"kind":"Pod","apiVersion":"admission.k8s.io/v1","request":{}})")), 400);
   EXPECT_EQ(code(posted(R"({"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1"})")), 400);
-  EXPECT_EQ(code(posted(std::string((7 << 20) + 1, ' '))), 413);
+  EXPECT_EQ(code(posted(std::string((1 << 20) + 1, ' '))), 413);
   EXPECT_TRUE(asked.empty());
 }
 
-TEST_F(AdmissionTest, SevenMebibytesAreTaken) {
+TEST_F(AdmissionTest, AMebibyteIsTaken) {
   std::string body = kReview;
-  body.resize(7 << 20, ' ');
+  body.resize(1 << 20, ' ');
   EXPECT_EQ(answer(posted(body)).at("/response/allowed").boolean(), true);
+}
+
+// Words that anybody may have written are not repeated at any length.
+TEST_F(AdmissionTest, ARefusalIsShort) {
+  const std::string words(100'000, 'x');
+  for (const std::string& body : {R"({"kind":"AdmissionReview","apiVersion":")" + words + R"("})",
+                                  R"({"kind":")" + words + R"(","apiVersion":"admission.k8s.io/v1"})"}) {
+    EXPECT_LT(answer(posted(body)).dump().size(), 1000u);
+  }
+  EXPECT_LT(answer(posted(kReview, words)).dump().size(), 1000u);
+}
+
+TEST_F(AdmissionTest, ARuleThatFailsAtOnceIsToldToo) {
+  AdmissionEndpoint failing(*loop, metrics, "/failing", [](const AdmissionRequest&) -> io::Task<AdmissionVerdict> {
+    throw std::runtime_error("no");
+  });
+  std::optional<io::ServerResponse> out;
+  io::Scope scope(*loop);
+  scope.spawn(keep(failing.answer(posted(kReview)), out));
+  ASSERT_TRUE(time.run_until([&] { return out.has_value(); }, io::minutes{1}));
+  EXPECT_EQ(Json::parse(out->body)->at("/response/status/message").text(), "panic: no [recovered]");
 }
 
 TEST_F(AdmissionTest, ARuleThatFailsIsToldAndCounted) {

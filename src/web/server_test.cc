@@ -210,7 +210,7 @@ TEST(ServerTest, SecuredMetricsAndWebhooks) {
   ASSERT_TRUE(server) << server.error().message;
   std::string operation;
   AdmissionEndpoint endpoint(loop, metrics, "/validate",
-                             [&](kube::AdmissionRequest request) -> io::Task<kube::AdmissionVerdict> {
+                             [&](const kube::AdmissionRequest& request) -> io::Task<kube::AdmissionVerdict> {
                                operation = request.operation;
                                return denied();
                              });
@@ -246,8 +246,10 @@ TEST(ServerTest, SecuredMetricsAndWebhooks) {
   ASSERT_EQ(answer.status, 200);
   EXPECT_EQ(kube::Json::parse(answer.body)->at("/response/status/message").text(), "no") << answer.body;
   EXPECT_EQ(send(**webhooks, review, "/other").status, 404);
-  review.body.assign((7 << 20) + 10, ' ');
+  review.body.assign(kLongestReview + 10, ' ');
   EXPECT_EQ(kube::Json::parse(send(**webhooks, review, "/validate").body)->at("/response/status/code").integer(), 413);
+  review.body.assign(6 << 20, ' ');
+  EXPECT_EQ(send(**webhooks, review, "/validate").status, 413);
 }
 
 TEST(ServerTest, NoAddressMeansNoServer) {

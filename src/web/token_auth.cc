@@ -47,6 +47,24 @@ io::ServerResponse error_response(int status, std::string_view message) {
   return response;
 }
 
+// Counts a review under its peer for as long as it lasts, also when the answer is no longer wanted.
+class UnderWay {
+ public:
+  UnderWay(std::map<std::string, int>& counts, const std::string& peer)
+      : counts_(counts), own_(counts.try_emplace(peer, 0).first) {
+    ++own_->second;
+  }
+  UnderWay(const UnderWay&) = delete;
+  UnderWay& operator=(const UnderWay&) = delete;
+  ~UnderWay() {
+    if (--own_->second == 0) counts_.erase(own_);
+  }
+
+ private:
+  std::map<std::string, int>& counts_;
+  std::map<std::string, int>::iterator own_;
+};
+
 std::string_view name_of(const Json& user) { return user["username"].text().value_or(""); }
 
 }  // namespace
@@ -58,13 +76,30 @@ TokenAuth::TokenAuth(kube::Client& client, TokenAuthOptions options, io::Log log
       log_(std::move(log)),
       asking_(loop_, options.most_asked_at_once),
       users_(options.most_remembered),
+      strangers_(options.most_remembered),
       decisions_(options.most_remembered) {}
 
 Task<std::optional<io::ServerResponse>> TokenAuth::refusal(const io::ServerRequest& request) {
-  const std::string verb = lower(request.method);
-  const std::string path = request.path;
   std::string token = bearer_token(request);
   if (token.empty()) co_return error_response(401, "Unauthorized");
+  if (known(io::sha256(token))) co_return co_await judge(request, std::move(token));
+  // Each costs a question: who shows many must not keep all others waiting.
+  const auto asked = under_way_.find(request.peer);
+  if (asked != under_way_.end() && asked->second >= options_.most_asked_for_a_peer) {
+    co_return error_response(429, "too many tokens from this address are being reviewed; try again in a moment");
+  }
+  const UnderWay counted(under_way_, request.peer);
+  co_return co_await judge(request, std::move(token));
+}
+
+const TokenAuth::User* TokenAuth::known(const std::string& digest) const {
+  const User* user = users_.find(digest, loop_.now());
+  return user ? user : strangers_.find(digest, loop_.now());
+}
+
+Task<std::optional<io::ServerResponse>> TokenAuth::judge(const io::ServerRequest& request, std::string token) {
+  const std::string verb = lower(request.method);
+  const std::string path = request.path;
   const auto user = co_await user_of(std::move(token));
   if (!user) {
     log_.error("a token could not be reviewed", "path", path, "error", user.error().message);
@@ -83,13 +118,13 @@ Task<std::optional<io::ServerResponse>> TokenAuth::refusal(const io::ServerReque
 
 Task<kube::Result<TokenAuth::User>> TokenAuth::user_of(std::string token) {
   const std::string key = io::sha256(token);
-  if (const User* known = users_.find(key, loop_.now())) co_return *known;
+  if (const User* user = known(key)) co_return *user;
   const auto permit = co_await asking_.acquire();
   // Somebody may have asked the same meanwhile.
-  if (const User* known = users_.find(key, loop_.now())) co_return *known;
+  if (const User* user = known(key)) co_return *user;
   auto user = co_await review(token, "");
   if (user && !*user && !options_.audience.empty()) user = co_await review(token, options_.audience);
-  if (user) users_.put(key, *user, loop_.now(), options_.token_known_for);
+  if (user) (*user ? users_ : strangers_).put(key, *user, loop_.now(), options_.token_known_for);
   co_return user;
 }
 

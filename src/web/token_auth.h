@@ -27,6 +27,8 @@ struct TokenAuthOptions {
   io::Duration denied_for = io::seconds{30};
   size_t most_remembered = 1000;  // of each
   int most_asked_at_once = 8;
+  // Reviews that one address may have under way; more are refused with 429.
+  int most_asked_for_a_peer = 16;
   // Tokens made for this audience are good, too, besides those for the API server itself.
   std::string audience = {};
 };
@@ -69,7 +71,8 @@ class TokenAuth {
   // The client needs the rights to create tokenreviews and subjectaccessreviews, on every replica.
   explicit TokenAuth(kube::Client& client, TokenAuthOptions options = {}, io::Log log = {});
 
-  // Nothing when the request may pass; otherwise the answer: 401, 403, or 500 when the API server could not be asked.
+  // Nothing when the request may pass; otherwise the answer: 401, 403, 429, or 500 when the API server could not be
+  // asked.
   io::Task<std::optional<io::ServerResponse>> refusal(const io::ServerRequest& request);
   // The handler behind this gate, which must outlive it.
   io::ServerHandler guard(io::ServerHandler handler);
@@ -78,6 +81,9 @@ class TokenAuth {
   // Null: the token is nobody's.
   using User = std::optional<kube::Json>;
 
+  // Null: not reviewed yet, or too long ago.
+  const User* known(const std::string& digest) const;
+  io::Task<std::optional<io::ServerResponse>> judge(const io::ServerRequest& request, std::string token);
   io::Task<kube::Result<User>> user_of(std::string token);
   io::Task<kube::Result<User>> review(std::string token, std::string audience);
   io::Task<kube::Result<bool>> allowed(const kube::Json& user, std::string verb, std::string path);
@@ -89,8 +95,10 @@ class TokenAuth {
   TokenAuthOptions options_;
   io::Log log_;
   io::Semaphore asking_;
-  ExpiringMap<User> users_;      // by the token's digest
-  ExpiringMap<bool> decisions_;  // by the digest of user, verb and path
+  std::map<std::string, int> under_way_;  // by peer
+  ExpiringMap<User> users_;               // by the token's digest
+  ExpiringMap<User> strangers_;           // of their own, so that any number of them displaces nobody
+  ExpiringMap<bool> decisions_;           // by the digest of user, verb and path
 };
 
 }  // namespace careen::web

@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "io/metrics.h"
 #include "io/virtual_time.h"
 #include "kube/client.h"
@@ -149,6 +151,34 @@ TEST_F(TokenAuthTest, ManyAtOnceAskOnce) {
   time.run_for(io::seconds{30});
   for (const auto& one : out) EXPECT_EQ(one->status, 200);
   EXPECT_LE(token_reviews, 2) << "no more than are asked at once";
+}
+
+// Each token that nobody knows costs a question.
+TEST_F(TokenAuthTest, WhoShowsManyTokensKeepsNobodyElseOut) {
+  EXPECT_EQ(get("Bearer good").status, 200);
+  takes = io::seconds{1};
+  std::vector<std::optional<io::ServerResponse>> out(100);
+  io::Scope scope(*loop);
+  for (size_t i = 0; i < out.size(); ++i) {
+    io::ServerRequest guess{"GET", "/metrics", "", {{"Authorization", "Bearer guess" + std::to_string(i)}}, {}};
+    guess.peer = "10.0.0.66";
+    scope.spawn(keep(handler(std::move(guess)), out[i]));
+  }
+  time.run_for(io::milliseconds{100});
+  EXPECT_EQ(std::count_if(out.begin(), out.end(), [](const auto& one) { return one && one->status == 429; }), 84);
+  // Who is known already, and who comes from elsewhere.
+  io::ServerRequest same{"GET", "/metrics", "", {{"Authorization", "Bearer good"}}, {}};
+  same.peer = "10.0.0.66";
+  std::optional<io::ServerResponse> known;
+  scope.spawn(keep(handler(std::move(same)), known));
+  time.run_for(io::milliseconds{100});
+  ASSERT_TRUE(known);
+  EXPECT_EQ(known->status, 200);
+  EXPECT_EQ(get("Bearer bad").status, 401);
+  // The strangers have displaced nobody.
+  const int before = token_reviews;
+  EXPECT_EQ(get("Bearer good").status, 200);
+  EXPECT_EQ(token_reviews, before);
 }
 
 TEST(ExpiringMapTest, HoldsNoMoreThanItMay) {
