@@ -1,6 +1,7 @@
 // The command line: which command with which options. Each command lives in a file of its own.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -42,7 +43,7 @@ struct RunOptions {
   std::string slack_api;  // empty: Slack itself
   bool metrics_secure = false;
   std::string metrics_cert_dir;
-  web::ViewPolicy dashboard_policy = web::ViewPolicy::loopback;
+  std::optional<web::ViewPolicy> dashboard_policy;  // not given: depends on where careen runs
   std::string lease_namespace = "medik8s-leases";
   bool node_conditions = false;
   WebhookOptions webhook;

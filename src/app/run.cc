@@ -42,6 +42,12 @@ std::string host_name() {
 
 std::string temporary_folder() { return read_environment("TMPDIR").value_or("/tmp"); }
 
+// A side-car of a mesh hands everything that comes to the pod over on loopback, so that says nothing there.
+web::ViewPolicy dashboard_policy(const RunOptions& options) {
+  const bool in_a_pod = read_environment("KUBERNETES_SERVICE_HOST").has_value();
+  return options.dashboard_policy.value_or(in_a_pod ? web::ViewPolicy::token : web::ViewPolicy::loopback);
+}
+
 io::HttpClientOptions to_the_leader() {
   io::HttpClientOptions options;
   options.tls.server_name = web::kReplicaHost;
@@ -148,7 +154,7 @@ class Process {
 };
 
 DashboardOptions Process::dashboard_options(const RunOptions& options, io::RealLoop& loop, io::Files& files) {
-  DashboardOptions dashboard{.address = options.metrics_address, .policy = options.dashboard_policy};
+  DashboardOptions dashboard{.address = options.metrics_address, .policy = dashboard_policy(options)};
   dashboard.on_scrape = [this] { scraped(); };
   // Nobody works on a pod's own machine.
   if (replica_options_.own_pod.empty()) dashboard.known_as = "careen run";

@@ -169,7 +169,8 @@ void add_run_flags(CLI::App& command, RunOptions& options, ZapFlags& zap) {
             options.dashboard_policy = *policy;
           },
           "Who may look at the dashboard's data: loopback (from this machine, from elsewhere with a bearer token that "
-          "the API server allows it), token (always with one), none (everybody) [loopback]")
+          "the API server allows it), token (always with one), none (everybody) [token in a pod, where a side-car may "
+          "make everybody come from loopback; loopback elsewhere]")
       ->type_name("TEXT");
   command
       .add_option("--health-addr,--health-probe-bind-address", options.health_address,

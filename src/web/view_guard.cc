@@ -1,22 +1,39 @@
 #include "web/view_guard.h"
 
 #include <algorithm>
+#include <cctype>
 #include <string>
 #include <utility>
 
+#include "io/address.h"
 #include "web/json_answer.h"
 
 namespace careen::web {
 
 namespace {
 
-// A numeric address needs no name service that somebody else could answer.
+bool is_port(std::string_view text) {
+  return !text.empty() && text.size() <= 5 && text.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
+// By an address that is this machine's alone, or the name that every machine has for itself: no name service that
+// somebody else could answer is needed for them. A port may follow.
 bool names_this_machine(std::string_view host) {
-  if (host.starts_with('[')) return true;
-  const size_t colon = host.find(':');
-  host = host.substr(0, colon);
-  if (host == "localhost" || host.empty()) return true;
-  return host.find_first_not_of("0123456789.") == std::string_view::npos;
+  constexpr std::string_view kV6 = "[::1]";
+  const std::string_view name = host.starts_with(kV6) ? kV6 : host.substr(0, host.find(':'));
+  const std::string_view rest = host.substr(name.size());
+  if (!rest.empty() && (rest.front() != ':' || !is_port(rest.substr(1)))) return false;
+  return name == kV6 || name == "localhost" || io::is_loopback_address(std::string(name));
+}
+
+// A proxy on this machine, such as a side-car, speaks for others.
+bool came_by_a_proxy(const io::Headers& headers) {
+  return std::any_of(headers.begin(), headers.end(), [](const auto& header) {
+    std::string name = header.first;
+    std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return std::tolower(c); });
+    return name == "forwarded" || name == "via" || name == "x-real-ip" || name.starts_with("x-forwarded-") ||
+           name.starts_with("x-envoy-") || name.starts_with("l5d-");
+  });
 }
 
 std::string without_newline(std::string text) {
@@ -34,10 +51,7 @@ std::optional<ViewPolicy> parse_view_policy(std::string_view text) {
 }
 
 bool is_local(const io::ServerRequest& request) {
-  if (!request.local) return false;
-  for (const char* name : {"X-Forwarded-For", "Forwarded", "X-Real-IP", "Via"}) {
-    if (!io::header(request.headers, name).empty()) return false;
-  }
+  if (!request.local || came_by_a_proxy(request.headers)) return false;
   return names_this_machine(io::header(request.headers, "Host"));
 }
 

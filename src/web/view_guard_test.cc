@@ -29,19 +29,43 @@ TEST(ViewPolicyTest, Names) {
   EXPECT_FALSE(parse_view_policy(""));
 }
 
-TEST(IsLocalTest, OnlyByALoopbackAddressAndANumericHost) {
-  for (const char* host : {"localhost", "localhost:8080", "127.0.0.1:8080", "[::1]:8080", "10.0.0.1"}) {
+TEST(IsLocalTest, OnlyFromALoopbackAddressAndToOne) {
+  for (const char* host : {"localhost", "localhost:8080", "127.0.0.1:8080", "127.8.9.10", "[::1]", "[::1]:8080"}) {
     EXPECT_TRUE(is_local(request(true, {{"Host", host}}))) << host;
     EXPECT_FALSE(is_local(request(false, {{"Host", host}}))) << host;
   }
-  // A name that somebody made lead here: their page must not read what we answer.
-  for (const char* host : {"evil.example:8080", "localhost.evil.example", "127.0.0.1.evil.example"}) {
+  // A name that somebody made lead here: their page must not read what we answer. Another machine's address: who asks
+  // for it does not mean this machine, but a side-car brought it here.
+  for (const char* host : {"evil.example:8080",
+                           "localhost.evil.example",
+                           "127.0.0.1.evil.example",
+                           "10.0.0.1",
+                           "10.0.0.1:8080",
+                           "0.0.0.0",
+                           "128.0.0.1",
+                           "127.1",
+                           "2130706433",
+                           "[fd00::7]:8080",
+                           "[::]",
+                           "[::1].evil.example",
+                           "[::1]x80",
+                           "[::1",
+                           "::1",
+                           "[127.0.0.1]",
+                           "127.0.0.1:",
+                           "127.0.0.1:x",
+                           "127.0.0.1:80:80",
+                           "localhost:@evil",
+                           "127.0.0.1@evil",
+                           "",
+                           ":8080"}) {
     EXPECT_FALSE(is_local(request(true, {{"Host", host}}))) << host;
   }
 }
 
 TEST(IsLocalTest, AProxyOnThisMachineSpeaksForOthers) {
-  for (const char* header : {"X-Forwarded-For", "Forwarded", "X-Real-IP", "Via"}) {
+  for (const char* header : {"X-Forwarded-For", "x-forwarded-proto", "Forwarded", "X-Real-IP", "Via",
+                             "X-Envoy-Decorator-Operation", "l5d-client-id"}) {
     EXPECT_FALSE(is_local(request(true, {{"Host", "localhost"}, {header, "1.2.3.4"}}))) << header;
   }
 }
