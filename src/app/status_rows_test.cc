@@ -66,9 +66,9 @@ TEST_F(StatusRowsTest, NodesAreInTheOrderPeopleCount) {
 }
 
 TEST_F(StatusRowsTest, ItsHoldOnTheNodeIsNoSecondRow) {
-  const auto rows = status_rows(
-      {held("node-1", "nodemaintenance/swap", {.cordon = true, .taints = {{"a", "NoSchedule"}}, .labels = {}})},
-      {maintenance("swap", "node-1")});
+  const auto rows = status_rows({held("node-1", "nodemaintenance/swap",
+                                      {.cordon = true, .taints = {{"medik8s.io/drain", "NoSchedule"}}, .labels = {}})},
+                                {maintenance("swap", "node-1")});
   ASSERT_THAT(rows, SizeIs(1));
   EXPECT_EQ(rows[0].state, "Pending");
   EXPECT_TRUE(rows[0].held.cordon);
@@ -106,13 +106,12 @@ TEST_F(StatusRowsTest, ProfilesThatAreNotOperationalAreShownWithTheirAge) {
 }
 
 TEST_F(StatusRowsTest, TheDocumentHasWhatIsHeld) {
-  const auto document = status_document(status_rows(
-      {held("node-1", "terminal/ana@desk", {.cordon = true, .taints = {{"k", "NoSchedule"}}, .labels = {{"a", "b"}}})},
-      {}));
+  const std::string owner = "nodemaintenance/swap";
+  const auto document = status_document(status_rows({held("node-1", owner, drain::may_hold(owner))}, {}));
   const auto row = document["maintenances"][size_t{0}];
-  EXPECT_EQ(row["by"].text(), "terminal/ana@desk");
-  EXPECT_EQ(row["holds"]["taints"][size_t{0}].text(), "k:NoSchedule");
-  EXPECT_EQ(row["holds"]["labels"]["a"].text(), "b");
+  EXPECT_EQ(row["by"].text(), owner);
+  EXPECT_EQ(row["holds"]["taints"][size_t{1}].text(), "medik8s.io/drain:NoSchedule");
+  EXPECT_EQ(row["holds"]["labels"]["remediation.medik8s.io/exclude-from-remediation"].text(), "true");
 }
 
 TEST_F(StatusRowsTest, HoldersOfACordonAreThoseThatTheTerminalMustRespect) {

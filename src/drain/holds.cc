@@ -1,8 +1,11 @@
 #include "drain/holds.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "kube/json.h"
+#include "kube/names.h"
 
 namespace careen::drain {
 
@@ -21,7 +24,62 @@ bool is(const kube::Taint& taint, const BareTaint& bare) {
 
 bool is_empty(const Items& items) { return items == Items{}; }
 
-bool same(const Holds& a, const Holds& b) { return a.by_owner == b.by_owner && a.before == b.before; }
+struct OwnerKind {
+  std::string_view prefix;
+  Items items;
+};
+
+const std::vector<OwnerKind>& owner_kinds() {
+  static const std::vector<OwnerKind> kinds{
+      {"nodemaintenance/",
+       {true,
+        {{"node.kubernetes.io/unschedulable", "NoSchedule"}, {"medik8s.io/drain", "NoSchedule"}},
+        {{"remediation.medik8s.io/exclude-from-remediation", "true"}}}},
+      {"profile/", {.cordon = true}},
+      {"terminal/", {.cordon = true}},
+  };
+  return kinds;
+}
+
+bool is_known(std::string_view owner) { return !is_empty(may_hold(owner)); }
+
+// Of the items, those that the owner may hold.
+Items within(Items items, const Items& most) {
+  items.cordon &= most.cordon;
+  std::vector<BareTaint> taints;
+  for (BareTaint& taint : items.taints) {
+    if (contains(most.taints, taint) && !contains(taints, taint)) taints.push_back(std::move(taint));
+  }
+  items.taints = std::move(taints);
+  std::erase_if(items.labels, [&](const auto& label) {
+    const auto known = most.labels.find(label.first);
+    return known == most.labels.end() || known->second != label.second;
+  });
+  return items;
+}
+
+// What was there before anything was held: of a label, any value that the API server takes. With another one the node
+// could not be written any more.
+Items before_from(Items items) {
+  Items most;
+  for (const OwnerKind& kind : owner_kinds()) {
+    most.cordon |= kind.items.cordon;
+    most.taints.insert(most.taints.end(), kind.items.taints.begin(), kind.items.taints.end());
+    for (const auto& [key, value] : kind.items.labels) {
+      const auto said = items.labels.find(key);
+      if (said != items.labels.end() && kube::label_value_errors(said->second).empty()) most.labels[key] = said->second;
+    }
+  }
+  return within(std::move(items), most);
+}
+
+bool is_printable(std::string_view text, size_t longest) {
+  return text.size() <= longest && std::none_of(text.begin(), text.end(), [](char c) {
+           return static_cast<unsigned char>(c) < 0x20 || c == 0x7F;
+         });
+}
+
+bool is_owner(std::string_view text) { return is_printable(text, Holds::kLongestOwner); }
 
 // key:effect, as kubectl writes a taint without a value.
 std::string text_of(const BareTaint& taint) { return taint.key + ":" + taint.effect; }
@@ -74,7 +132,9 @@ class Settlement {
   void undo() {
     if (was_cordon_held() && !is_cordon_held()) undo_cordon();
     undo_taints();
-    for (const std::string& key : held_labels(old_)) undo_label(key);
+    std::map<std::string, std::string> labels;
+    for (const auto& [owner, hold] : old_.by_owner) labels.insert(hold.items.labels.begin(), hold.items.labels.end());
+    for (const auto& [key, value] : labels) undo_label(key, value);
   }
 
   void set_schedulable() {
@@ -84,11 +144,12 @@ class Settlement {
 
   NodeChange finish() {
     if (holds_.empty()) holds_.before = {};
-    const std::string* const written = node_.annotation(kHoldsAnnotation);
-    if (holds_.empty()) {
-      if (written && !old_.empty()) change_.annotations[std::string(kHoldsAnnotation)] = std::nullopt;
-    } else if (!written || !same(holds_, old_)) {
-      change_.annotations[std::string(kHoldsAnnotation)] = holds_.text();
+    const std::string key(kHoldsAnnotation);
+    if (holds_ == old_) return std::move(change_);
+    if (holds_.owners() == 0) {
+      change_.annotations[key] = std::nullopt;
+    } else {
+      change_.annotations[key] = holds_.text();
     }
     return std::move(change_);
   }
@@ -105,23 +166,8 @@ class Settlement {
   static bool held(const Holds& holds, const BareTaint& taint) {
     return any(holds, [&](const Items& items) { return contains(items.taints, taint); });
   }
-  static bool held(const Holds& holds, const std::string& key, std::string_view value) {
-    return any(holds, [&](const Items& items) {
-      const auto found = items.labels.find(key);
-      return found != items.labels.end() && found->second == value;
-    });
-  }
   static bool held(const Holds& holds, const std::string& key) {
     return any(holds, [&](const Items& items) { return items.labels.contains(key); });
-  }
-  static std::vector<std::string> held_labels(const Holds& holds) {
-    std::vector<std::string> keys;
-    for (const auto& [owner, hold] : holds.by_owner) {
-      for (const auto& [key, value] : hold.items.labels) keys.push_back(key);
-    }
-    std::sort(keys.begin(), keys.end());
-    keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
-    return keys;
   }
 
   void put_cordon(Found found) {
@@ -194,44 +240,27 @@ class Settlement {
     return value ? std::optional(value->view()) : std::nullopt;
   }
 
+  // Everybody who holds a label holds it with the same value.
   void put_label(const std::string& key, const std::string& value, Found found) {
     const auto there = label(key);
     const bool known = held(old_, key);
-    std::map<std::string, std::string>& before = holds_.before.labels;
-    if (there && known && held(old_, key, *there)) {
-      // Another holder's value does as well: two would never end to change it.
-      if (*there != value && !held(holds_, key, *there)) change_.labels[key] = value;
-      return;
-    }
+    if (there == value && known) return;
     if (!there) {
-      before.erase(key);
+      holds_.before.labels.erase(key);
     } else if (known || found == Found::foreign) {
-      before[key] = *there;
+      holds_.before.labels[key] = *there;
     }
     if (there != value) change_.labels[key] = value;
   }
 
-  void undo_label(const std::string& key) {
-    const auto there = label(key);
-    const bool ours = there && held(old_, key, *there);
-    if (held(holds_, key)) {
-      // The value of one who has let go gives way to that of one who has not.
-      if (ours && !held(holds_, key, *there) && !change_.labels.contains(key)) change_.labels[key] = remaining(key);
-      return;
-    }
+  void undo_label(const std::string& key, const std::string& value) {
+    if (held(holds_, key)) return;
     const auto before = holds_.before.labels.find(key);
     const bool restored = before != holds_.before.labels.end();
-    if (ours && restored && *there != before->second) change_.labels[key] = before->second;
-    if (ours && !restored) change_.labels[key] = std::nullopt;
+    // With another value it is somebody else's by now.
+    if (label(key) == value && !restored) change_.labels[key] = std::nullopt;
+    if (label(key) == value && restored && before->second != value) change_.labels[key] = before->second;
     if (restored) holds_.before.labels.erase(before);
-  }
-
-  std::string remaining(const std::string& key) const {
-    for (const auto& [owner, hold] : holds_.by_owner) {
-      const auto found = hold.items.labels.find(key);
-      if (found != hold.items.labels.end()) return found->second;
-    }
-    return {};
   }
 
   const kube::Node& node_;
@@ -242,33 +271,45 @@ class Settlement {
   NodeChange change_;
 };
 
-void deduplicate(std::vector<BareTaint>& taints) {
-  std::vector<BareTaint> once;
-  for (BareTaint& taint : taints) {
-    if (!contains(once, taint)) once.push_back(std::move(taint));
-  }
-  taints = std::move(once);
-}
-
 }  // namespace
 
+const Items& may_hold(std::string_view owner) {
+  static const Items nothing;
+  for (const OwnerKind& kind : owner_kinds()) {
+    if (owner.starts_with(kind.prefix)) return kind.items;
+  }
+  return nothing;
+}
+
 io::Result<Holds> Holds::parse(std::string_view text) {
+  if (text.size() > kMostBytes) {
+    return io::fail(io::ErrorKind::invalid, fmt::format("it is longer than {} bytes", kMostBytes));
+  }
   const auto json = Json::parse(text);
   if (!json) return tl::make_unexpected(json.error());
   if (!json->view().is_object()) return io::fail(io::ErrorKind::invalid, "it is no JSON object");
   const JsonView owners = (*json)["holds"];
   if (!owners.is_object()) return io::fail(io::ErrorKind::invalid, "\"holds\" is missing, or no JSON object");
   Holds holds;
+  if (owners.size() > kMostOwners) {
+    return io::fail(io::ErrorKind::invalid, fmt::format("\"holds\" has more than {} owners", kMostOwners));
+  }
   owners.for_each_member([&](std::string_view owner, JsonView view) {
-    if (!view.is_object()) return;
+    if (!view.is_object() || !is_owner(owner)) return;
+    if (!is_known(owner)) {
+      std::string said = view.dump();
+      if (said.size() <= kLongestUnknown) holds.unknown.emplace(owner, std::move(said));
+      return;
+    }
     Hold hold;
-    hold.id = view["id"].text().value_or("");
+    const std::string_view id = view["id"].text().value_or("");
+    if (is_printable(id, kLongestId)) hold.id = id;
     hold.since = io::parse_rfc3339(view["since"].text().value_or("")).value_or(io::Wall{});
-    hold.items = items_from(view);
+    hold.items = within(items_from(view), may_hold(owner));
     hold.begun = view["begun"].boolean().value_or(false);
     holds.by_owner.emplace(owner, std::move(hold));
   });
-  holds.before = items_from((*json)["before"]);
+  holds.before = before_from(items_from((*json)["before"]));
   return holds;
 }
 
@@ -282,6 +323,7 @@ std::string Holds::text() const {
     if (hold.begun) one.set({"begun"}, true);
     json.set({"holds", owner}, std::move(one));
   }
+  for (const auto& [owner, said] : unknown) json.set({"holds", owner}, Json::parse(said).value_or(Json::object()));
   if (!is_empty(before)) {
     Json items = Json::object();
     put_items(before, items);
@@ -323,9 +365,15 @@ std::string NodeChange::merge_patch(uint64_t version) const {
 }
 
 NodeChange hold(const kube::Node& node, const std::string& owner, Hold wanted, kube::AtomPool& atoms, Found found) {
-  deduplicate(wanted.items.taints);
+  if (!is_known(owner) || !is_owner(owner)) return {};
+  wanted.items = within(std::move(wanted.items), may_hold(owner));
   Settlement settlement(node, atoms);
   const auto known = settlement.old().by_owner.find(owner);
+  // A record that has no room left is not what careen has written: it begins anew.
+  if (known == settlement.old().by_owner.end() && settlement.old().owners() >= Holds::kMostOwners) {
+    settlement.holds().by_owner.clear();
+    settlement.holds().unknown.clear();
+  }
   // Of the same maintenance, it has been held all along.
   if (known != settlement.old().by_owner.end() && known->second.id == wanted.id) wanted.since = known->second.since;
   settlement.holds().by_owner[owner] = wanted;

@@ -1,6 +1,9 @@
 // Holds: who keeps a node cordoned, tainted or labelled, since when, and how it was before. They are counted in an
 // annotation on the node, written together with what they hold; the last holder of a thing undoes it, and what was
 // there before stays. All are pure functions of the node as it is cached.
+//
+// A kubelet may write the annotations of its node, so the record is a stranger's word: of each owner only what owners
+// of its kind ever hold is read, and nothing else on the node is ever put there, undone or restored.
 #pragma once
 
 #include <map>
@@ -37,14 +40,29 @@ struct Hold {
   friend bool operator==(const Hold&, const Hold&) = default;
 };
 
+// All that an owner can hold: the kind of owner, which its name begins with, says it. Nothing for kinds that careen
+// does not have.
+const Items& may_hold(std::string_view owner);
+
 // The annotation.
 struct Holds {
   std::map<std::string, Hold, std::less<>> by_owner;  // nodemaintenance/<name>, profile/<name>, terminal/<user>
   Items before;  // of what is held: what was there already, and stays when nobody holds it any more
+  // Owners of other kinds, as they were written: another version of careen may know them. Here they hold nothing.
+  std::map<std::string, std::string, std::less<>> unknown;
+
+  // More than this was not written by careen, and is not read.
+  static constexpr size_t kMostBytes = 128 << 10;
+  static constexpr size_t kMostOwners = 64;
+  static constexpr size_t kLongestOwner = 512;
+  static constexpr size_t kLongestId = 128;
+  static constexpr size_t kLongestUnknown = 512;
 
   static io::Result<Holds> parse(std::string_view text);
   std::string text() const;
   bool empty() const { return by_owner.empty(); }
+  size_t owners() const { return by_owner.size() + unknown.size(); }
+  friend bool operator==(const Holds&, const Holds&) = default;
 };
 // Of the node; an annotation that cannot be read counts as none, and `unreadable` says why.
 Holds holds_of(const kube::Node& node, std::string* unreadable = nullptr);
@@ -64,8 +82,8 @@ struct NodeChange {
 // whose work the owner goes on with.
 enum class Found { foreign, own };
 
-// The owner holds these from now on, and nothing else; what somebody took away is put there again. Empty when all is
-// as it shall be.
+// The owner holds these from now on, as far as it may hold them, and nothing else; what somebody took away is put
+// there again. Empty when all is as it shall be.
 NodeChange hold(const kube::Node& node, const std::string& owner, Hold wanted, kube::AtomPool& atoms,
                 Found found = Found::foreign);
 // The owner holds nothing any more; what nobody else holds is as it was before.

@@ -22,6 +22,7 @@ const io::Wall kMorning = *io::parse_rfc3339("2026-03-01T10:00:00Z");
 const io::Wall kNoon = *io::parse_rfc3339("2026-03-01T12:00:00Z");
 const BareTaint kDrain{"medik8s.io/drain", "NoSchedule"};
 const BareTaint kUnschedulable{"node.kubernetes.io/unschedulable", "NoSchedule"};
+const std::string kExclude = "remediation.medik8s.io/exclude-from-remediation";
 
 // As a JSON merge patch changes an object.
 void merge(Json& into, kube::JsonView patch) {
@@ -87,6 +88,7 @@ class HoldsTest : public testing::Test {
     object.set({"spec", "taints"}, std::move(list.push_back(std::move(taint))));
   }
 
+  const std::string a = "nodemaintenance/a", b = "nodemaintenance/b";
   kube::AtomPool atoms;
   Json object = Json::object({{"kind", "Node"},
                               {"metadata", Json::object({{"name", "n1"}, {"uid", "u1"}, {"resourceVersion", "5"}})},
@@ -94,48 +96,153 @@ class HoldsTest : public testing::Test {
 };
 
 TEST_F(HoldsTest, TheAnnotationIsCompactAndReadsAsItWasWritten) {
-  take("nodemaintenance/a", {true, {kUnschedulable, kDrain}, {{"x/y", "true"}}});
+  take("nodemaintenance/a", {true, {kUnschedulable, kDrain}, {{kExclude, "true"}}});
   take("profile/p", {.cordon = true}, Found::foreign, kNoon, true);
   EXPECT_EQ(annotation(),
             R"({"holds":{)"
             R"("nodemaintenance/a":{"id":"id-nodemaintenance/a","since":"2026-03-01T10:00:00Z","cordon":true,)"
             R"("taints":["node.kubernetes.io/unschedulable:NoSchedule","medik8s.io/drain:NoSchedule"],)"
-            R"("labels":{"x/y":"true"}},)"
+            R"("labels":{"remediation.medik8s.io/exclude-from-remediation":"true"}},)"
             R"("profile/p":{"id":"id-profile/p","since":"2026-03-01T12:00:00Z","cordon":true,"begun":true}}})");
   const auto holds = Holds::parse(annotation());
   ASSERT_TRUE(holds);
   EXPECT_EQ(holds->text(), annotation());
   const Hold& p = holds->by_owner.at("profile/p");
   EXPECT_EQ(p, (Hold{"id-profile/p", kNoon, {.cordon = true}, true}));
-  EXPECT_EQ(holds->by_owner.at("nodemaintenance/a").items, (Items{true, {kUnschedulable, kDrain}, {{"x/y", "true"}}}));
+  EXPECT_EQ(holds->by_owner.at("nodemaintenance/a").items,
+            (Items{true, {kUnschedulable, kDrain}, {{kExclude, "true"}}}));
 }
 
 TEST_F(HoldsTest, WhatWasThereBeforeIsInTheAnnotation) {
   object.set({"spec", "unschedulable"}, true);
   add_taint("medik8s.io/drain", "NoSchedule");
-  set_label("x", "old");
-  take("a", {true, {kDrain}, {{"x", "new"}}});
-  EXPECT_THAT(annotation(),
-              HasSubstr(R"("before":{"cordon":true,"taints":["medik8s.io/drain:NoSchedule"],"labels":{"x":"old"}})"));
-  EXPECT_EQ(label("x"), "new");
-  let_go("a");
+  set_label(kExclude, "old");
+  take(a, {true, {kDrain}, {{kExclude, "true"}}});
+  EXPECT_THAT(annotation(), HasSubstr(R"("before":{"cordon":true,"taints":["medik8s.io/drain:NoSchedule"],)"
+                                      R"("labels":{"remediation.medik8s.io/exclude-from-remediation":"old"}})"));
+  EXPECT_EQ(label(kExclude), "true");
+  let_go(a);
   EXPECT_TRUE(cordoned());
   EXPECT_THAT(taints(), ElementsAre("medik8s.io/drain:NoSchedule"));
-  EXPECT_EQ(label("x"), "old");
+  EXPECT_EQ(label(kExclude), "old");
   EXPECT_EQ(annotation(), "(none)");
 }
 
 TEST_F(HoldsTest, ReadsWhatItUnderstands) {
   const auto holds = Holds::parse(
-      R"({"more":1,"holds":{"a":{"cordon":"yes","taints":["bare",7,"k:NoExecute"],"labels":{"x":1,"y":"z"},"since":"x"},
-          "b":7},"before":[]})");
+      R"({"more":1,"holds":{"profile/p":{"cordon":"yes","taints":["bare",7],"labels":{"x":1},"since":"x"},
+          "nodemaintenance/a":{"taints":[7,"medik8s.io/drain:NoSchedule","medik8s.io/drain:NoSchedule"]},
+          "profile/q":7},"before":[]})");
   ASSERT_TRUE(holds);
-  EXPECT_EQ(holds->by_owner.size(), 1u);
-  EXPECT_EQ(holds->by_owner.at("a"), (Hold{"", {}, {false, {{"bare", ""}, {"k", "NoExecute"}}, {{"y", "z"}}}, false}));
+  EXPECT_EQ(holds->by_owner.size(), 2u);
+  EXPECT_EQ(holds->by_owner.at("profile/p"), Hold{});
+  EXPECT_EQ(holds->by_owner.at(a), (Hold{"", {}, {false, {kDrain}, {}}, false}));
   EXPECT_EQ(holds->before, Items{});
   EXPECT_FALSE(Holds::parse(""));
   EXPECT_FALSE(Holds::parse("[]"));
   EXPECT_FALSE(Holds::parse(R"({"holds":[]})"));
+}
+
+// A kubelet may write this annotation, but neither taints nor protected labels.
+TEST_F(HoldsTest, AForgedRecordReachesNothingThatCareenDoesNotPutThere) {
+  for (const std::string owner : {"nodemaintenance/gone", "profile/gone", "terminal/gone", "gone/gone", "gone", ""}) {
+    const Json foreign = object;
+    add_taint("node-role.kubernetes.io/control-plane", "NoSchedule");
+    add_taint("node.kubernetes.io/out-of-service", "NoExecute");
+    set_label("node-restriction.kubernetes.io/tenant", "a");
+    set_label("rack", "r1");
+    Json claim =
+        Json::object({{"cordon", true},
+                      {"taints", Json::array({"node-role.kubernetes.io/control-plane:NoSchedule",
+                                              "node.kubernetes.io/out-of-service:NoExecute"})},
+                      {"labels", Json::object({{"node-restriction.kubernetes.io/tenant", "a"}, {"rack", "r1"}})}});
+    Json before = Json::object(
+        {{"taints", Json::array({"gpu:NoSchedule"})},
+         {"labels", Json::object({{"node-restriction.kubernetes.io/tenant", "b"}, {"kubernetes.io/os", "none"}})}});
+    Json record = Json::object({{"holds", Json::object()}, {"before", std::move(before)}});
+    record.set({"holds", owner}, std::move(claim));
+    object.set({"metadata", "annotations", kHoldsAnnotation}, record.dump());
+    const auto left = taints();
+    take(a, {true, {kDrain}, {{kExclude, "true"}}});
+    let_go(a);
+    let_go(owner);
+    make_schedulable("");
+    EXPECT_EQ(taints(), left) << owner;
+    EXPECT_EQ(label("node-restriction.kubernetes.io/tenant"), "a") << owner;
+    EXPECT_EQ(label("rack"), "r1") << owner;
+    EXPECT_EQ(label("kubernetes.io/os"), "(none)") << owner;
+    object = foreign;
+  }
+}
+
+TEST_F(HoldsTest, OwnersHoldWhatTheirKindHoldsAndNothingElse) {
+  const Items everything{true, {kUnschedulable, kDrain, {"gpu", "NoSchedule"}}, {{kExclude, "true"}, {"rack", "r1"}}};
+  take("profile/p", everything);
+  take("terminal/me", everything);
+  EXPECT_THAT(taints(), IsEmpty());
+  EXPECT_EQ(holds_of(node()).by_owner.at("profile/p").items, Items{.cordon = true});
+  EXPECT_EQ(holds_of(node()).by_owner.at("terminal/me").items, Items{.cordon = true});
+  take(a, everything);
+  EXPECT_EQ(holds_of(node()).by_owner.at(a).items, may_hold(a));
+  EXPECT_EQ(label("rack"), "(none)");
+  EXPECT_FALSE(take("somebody", everything));
+}
+
+// A label that careen could not write back would keep it from ever releasing the node.
+TEST_F(HoldsTest, AForgedValueThatTheServerRefusesIsNotRestored) {
+  Json record = Json::object({{"holds", Json::object()}});
+  record.set({"holds", a, "labels", kExclude}, "true");
+  record.set({"before", "labels", kExclude}, "no value!");
+  object.set({"metadata", "annotations", kHoldsAnnotation}, record.dump());
+  set_label(kExclude, "true");
+  let_go(a);
+  EXPECT_EQ(label(kExclude), "(none)");
+}
+
+TEST_F(HoldsTest, OwnersOfAnotherVersionStayAsTheyAreAndHoldNothing) {
+  object.set({"spec", "unschedulable"}, true);
+  object.set({"metadata", "annotations", kHoldsAnnotation},
+             R"({"holds":{"reboot/x":{"cordon":true,"drift":[1,{"a":null}]}}})");
+  EXPECT_TRUE(holds_of(node()).empty());
+  take(a, {true, {kDrain}, {}});
+  EXPECT_THAT(annotation(), HasSubstr(R"("reboot/x":{"cordon":true,"drift":[1,{"a":null}]})"));
+  let_go(a);
+  EXPECT_EQ(annotation(), R"({"holds":{"reboot/x":{"cordon":true,"drift":[1,{"a":null}]}}})");
+  EXPECT_TRUE(cordoned()) << "as it was before";
+  EXPECT_TRUE(make_schedulable("profile/"));
+  EXPECT_FALSE(cordoned());
+  EXPECT_THAT(annotation(), HasSubstr("reboot/x"));
+}
+
+TEST_F(HoldsTest, ARecordIsBoundedInEveryDirection) {
+  const auto with = [](const std::string& owner, Json hold) {
+    Json record = Json::object({{"holds", Json::object()}});
+    record.set({"holds", owner}, std::move(hold));
+    return Holds::parse(record.dump());
+  };
+  EXPECT_TRUE(with("profile/" + std::string(Holds::kLongestOwner, 'x'), Json::object())->by_owner.empty());
+  EXPECT_TRUE(with("profile/\x1b[2J", Json::object())->by_owner.empty());
+  EXPECT_EQ(
+      with("profile/p", Json::object({{"id", std::string(Holds::kLongestId + 1, 'x')}}))->by_owner.begin()->second.id,
+      "");
+  EXPECT_TRUE(with("x/y", Json::object({{"z", std::string(Holds::kLongestUnknown, 'x')}}))->unknown.empty());
+  EXPECT_FALSE(with("x/y", Json::object({{"z", std::string(Holds::kMostBytes, 'x')}})));
+}
+
+// Who fills the record up keeps nobody from holding the node.
+TEST_F(HoldsTest, AFullRecordBeginsAnew) {
+  for (const char* kind : {"terminal/", "unknown/"}) {
+    Json record = Json::object();
+    for (size_t i = 0; i < Holds::kMostOwners; ++i) {
+      record.set({"holds", kind + std::to_string(i)}, Json::object({{"cordon", true}}));
+    }
+    object.set({"metadata", "annotations", kHoldsAnnotation}, record.dump());
+    EXPECT_TRUE(take(a, {true, {kDrain}, {}}));
+    EXPECT_EQ(holds_of(node()).owners(), 1u);
+    EXPECT_FALSE(take(a, {true, {kDrain}, {}}));
+    record.set({"holds", "terminal/one-more"}, Json::object({{"cordon", true}}));
+    EXPECT_FALSE(Holds::parse(record.dump()));
+  }
 }
 
 TEST_F(HoldsTest, AnUnreadableAnnotationIsToldAndOverwritten) {
@@ -143,58 +250,61 @@ TEST_F(HoldsTest, AnUnreadableAnnotationIsToldAndOverwritten) {
   std::string unreadable;
   EXPECT_TRUE(holds_of(node(), &unreadable).empty());
   EXPECT_NE(unreadable, "");
-  EXPECT_FALSE(let_go("a"));
-  EXPECT_TRUE(take("a", {.cordon = true}));
+  EXPECT_FALSE(let_go(a));
+  EXPECT_TRUE(take(a, {.cordon = true}));
   EXPECT_EQ(holds_of(node(), &unreadable).by_owner.size(), 1u);
   EXPECT_EQ(unreadable, "");
-  let_go("a");
+  let_go(a);
   EXPECT_FALSE(cordoned());
 }
 
 TEST_F(HoldsTest, OneWriteCarriesEverythingAndItsPrecondition) {
   const NodeChange change =
-      hold(node(), "a", {"", kMorning, {true, {kDrain}, {{"x", "true"}}}, false}, atoms, Found::foreign);
-  EXPECT_EQ(change.merge_patch(5),
-            R"({"metadata":{"resourceVersion":"5","labels":{"x":"true"},"annotations":{"careen.dev/holds":)"
-            R"("{\"holds\":{\"a\":{\"since\":\"2026-03-01T10:00:00Z\",\"cordon\":true,)"
-            R"(\"taints\":[\"medik8s.io/drain:NoSchedule\"],\"labels\":{\"x\":\"true\"}}}}"}},)"
-            R"("spec":{"unschedulable":true,"taints":[{"key":"medik8s.io/drain","effect":"NoSchedule"}]}})");
+      hold(node(), a, {"", kMorning, {true, {kDrain}, {{kExclude, "true"}}}, false}, atoms, Found::foreign);
+  EXPECT_EQ(
+      change.merge_patch(5),
+      R"({"metadata":{"resourceVersion":"5","labels":{"remediation.medik8s.io/exclude-from-remediation":"true"},"annotations":{"careen.dev/holds":)"
+      R"("{\"holds\":{\"nodemaintenance/a\":{\"since\":\"2026-03-01T10:00:00Z\",\"cordon\":true,)"
+      R"(\"taints\":[\"medik8s.io/drain:NoSchedule\"],)"
+      R"(\"labels\":{\"remediation.medik8s.io/exclude-from-remediation\":\"true\"}}}}"}},)"
+      R"("spec":{"unschedulable":true,"taints":[{"key":"medik8s.io/drain","effect":"NoSchedule"}]}})");
   apply(change);
-  EXPECT_EQ(release(node(), "a", atoms).merge_patch(9),
-            R"({"metadata":{"resourceVersion":"9","labels":{"x":null},"annotations":{"careen.dev/holds":null}},)"
-            R"("spec":{"unschedulable":null,"taints":null}})");
+  EXPECT_EQ(
+      release(node(), a, atoms).merge_patch(9),
+      R"({"metadata":{"resourceVersion":"9","labels":{"remediation.medik8s.io/exclude-from-remediation":null},"annotations":{"careen.dev/holds":null}},)"
+      R"("spec":{"unschedulable":null,"taints":null}})");
 }
 
 TEST_F(HoldsTest, NothingToDoIsAnEmptyChange) {
-  EXPECT_FALSE(let_go("a"));
+  EXPECT_FALSE(let_go(a));
   EXPECT_FALSE(make_schedulable("profile/"));
-  EXPECT_TRUE(take("a", {true, {kDrain}, {{"x", "1"}}}));
-  EXPECT_FALSE(take("a", {true, {kDrain}, {{"x", "1"}}}, Found::foreign, kNoon)) << "held all along";
-  EXPECT_FALSE(take("a", {true, {kDrain, kDrain}, {{"x", "1"}}}));
-  EXPECT_EQ(holds_of(node()).by_owner.at("a").since, kMorning);
+  EXPECT_TRUE(take(a, {true, {kDrain}, {{kExclude, "true"}}}));
+  EXPECT_FALSE(take(a, {true, {kDrain}, {{kExclude, "true"}}}, Found::foreign, kNoon)) << "held all along";
+  EXPECT_FALSE(take(a, {true, {kDrain, kDrain}, {{kExclude, "true"}}}));
+  EXPECT_EQ(holds_of(node()).by_owner.at(a).since, kMorning);
 }
 
 TEST_F(HoldsTest, AnotherMaintenanceOfTheSameOwnerBeginsAnew) {
-  take("a", {.cordon = true});
-  apply(hold(node(), "a", {"another", kNoon, {.cordon = true}, false}, atoms));
-  EXPECT_EQ(holds_of(node()).by_owner.at("a"), (Hold{"another", kNoon, {.cordon = true}, false}));
-  let_go("a");
+  take(a, {.cordon = true});
+  apply(hold(node(), a, {"another", kNoon, {.cordon = true}, false}, atoms));
+  EXPECT_EQ(holds_of(node()).by_owner.at(a), (Hold{"another", kNoon, {.cordon = true}, false}));
+  let_go(a);
   EXPECT_FALSE(cordoned());
 }
 
 TEST_F(HoldsTest, WhatHasBegunBecomesAPlainHold) {
-  take("a", {.cordon = true}, Found::foreign, kMorning, true);
-  EXPECT_TRUE(take("a", {.cordon = true}, Found::foreign, kNoon, false));
-  EXPECT_EQ(holds_of(node()).by_owner.at("a"), (Hold{"id-a", kMorning, {.cordon = true}, false}));
+  take(a, {.cordon = true}, Found::foreign, kMorning, true);
+  EXPECT_TRUE(take(a, {.cordon = true}, Found::foreign, kNoon, false));
+  EXPECT_EQ(holds_of(node()).by_owner.at(a), (Hold{"id-nodemaintenance/a", kMorning, {.cordon = true}, false}));
 }
 
 TEST_F(HoldsTest, TheLastHolderUndoes) {
-  take("a", {.cordon = true});
-  take("b", {true, {kDrain}, {}});
-  let_go("a");
+  take(a, {.cordon = true});
+  take(b, {true, {kDrain}, {}});
+  let_go(a);
   EXPECT_TRUE(cordoned());
   EXPECT_THAT(taints(), ElementsAre("medik8s.io/drain:NoSchedule"));
-  let_go("b");
+  let_go(b);
   EXPECT_FALSE(cordoned());
   EXPECT_THAT(taints(), IsEmpty());
   EXPECT_EQ(annotation(), "(none)");
@@ -202,21 +312,20 @@ TEST_F(HoldsTest, TheLastHolderUndoes) {
 
 TEST_F(HoldsTest, ThingsAreCountedOneByOne) {
   object.set({"spec", "unschedulable"}, true);
-  take("a", {false, {kDrain}, {}});
+  take(a, {false, {kDrain}, {}});
   object.remove({"spec", "unschedulable"});
-  take("b", {.cordon = true});
-  let_go("b");
+  take(b, {.cordon = true});
+  let_go(b);
   EXPECT_FALSE(cordoned()) << "was schedulable when the cordon was first held";
   EXPECT_THAT(taints(), ElementsAre("medik8s.io/drain:NoSchedule"));
 }
 
 TEST_F(HoldsTest, WhatAnOwnerNoLongerWantsIsUndone) {
-  take("a", {true, {kUnschedulable, kDrain}, {{"x", "1"}, {"y", "1"}}});
-  take("a", {false, {kDrain}, {{"y", "2"}}});
+  take(a, {true, {kUnschedulable, kDrain}, {{kExclude, "true"}}});
+  take(a, {false, {kDrain}, {}});
   EXPECT_FALSE(cordoned());
   EXPECT_THAT(taints(), ElementsAre("medik8s.io/drain:NoSchedule"));
-  EXPECT_EQ(label("x"), "(none)");
-  EXPECT_EQ(label("y"), "2");
+  EXPECT_EQ(label(kExclude), "(none)");
 }
 
 TEST_F(HoldsTest, ThePredecessorsWorkIsNotWhatWasThereBefore) {
@@ -224,24 +333,24 @@ TEST_F(HoldsTest, ThePredecessorsWorkIsNotWhatWasThereBefore) {
   add_taint("node.kubernetes.io/unschedulable", "NoSchedule");
   add_taint("medik8s.io/drain", "NoSchedule");
   add_taint("foreign", "NoSchedule");
-  set_label("x", "true");
-  take("a", {true, {kUnschedulable, kDrain}, {{"x", "true"}}}, Found::own);
+  set_label(kExclude, "true");
+  take(a, {true, {kUnschedulable, kDrain}, {{kExclude, "true"}}}, Found::own);
   EXPECT_EQ(holds_of(node()).before, Items{});
-  let_go("a");
+  let_go(a);
   EXPECT_FALSE(cordoned());
   EXPECT_THAT(taints(), ElementsAre("foreign:NoSchedule"));
-  EXPECT_EQ(label("x"), "(none)");
+  EXPECT_EQ(label(kExclude), "(none)");
 }
 
 TEST_F(HoldsTest, TaintsGoInFrontInTheirOrder) {
   add_taint("foreign", "NoExecute", "v", "2026-01-01T00:00:00Z");
   add_taint("medik8s.io/drain", "NoExecute");
-  take("a", {false, {kUnschedulable, kDrain}, {}});
+  take(a, {false, {kUnschedulable, kDrain}, {}});
   EXPECT_THAT(taints(), ElementsAre("node.kubernetes.io/unschedulable:NoSchedule", "medik8s.io/drain:NoSchedule",
                                     "foreign=v:NoExecute", "medik8s.io/drain:NoExecute"));
   EXPECT_EQ(node().taints[2].time_added.view(), "2026-01-01T00:00:00Z");
   EXPECT_TRUE(node().taints[0].time_added.empty());
-  let_go("a");
+  let_go(a);
   EXPECT_THAT(taints(), ElementsAre("foreign=v:NoExecute", "medik8s.io/drain:NoExecute"));
   EXPECT_EQ(node().taints[0].time_added.view(), "2026-01-01T00:00:00Z");
 }
@@ -249,84 +358,84 @@ TEST_F(HoldsTest, TaintsGoInFrontInTheirOrder) {
 TEST_F(HoldsTest, ATaintThatIsThereAlreadyKeepsItsValueAndTimeAndStays) {
   add_taint("foreign", "NoSchedule");
   add_taint("node.kubernetes.io/unschedulable", "NoSchedule", "", "2026-01-01T00:00:00Z");
-  take("a", {false, {kUnschedulable, kDrain}, {}});
+  take(a, {false, {kUnschedulable, kDrain}, {}});
   EXPECT_THAT(taints(), ElementsAre("node.kubernetes.io/unschedulable:NoSchedule", "medik8s.io/drain:NoSchedule",
                                     "foreign:NoSchedule"));
   EXPECT_EQ(node().taints[0].time_added.view(), "2026-01-01T00:00:00Z");
-  let_go("a");
+  let_go(a);
   EXPECT_THAT(taints(), ElementsAre("node.kubernetes.io/unschedulable:NoSchedule", "foreign:NoSchedule"));
 }
 
 TEST_F(HoldsTest, WhatSomebodyTookAwayIsPutBackAndUndoneInTheEnd) {
   object.set({"spec", "unschedulable"}, true);
   add_taint("medik8s.io/drain", "NoSchedule");
-  set_label("x", "old");
-  const Items items{true, {kUnschedulable, kDrain}, {{"x", "new"}}};
-  take("a", items);
+  set_label(kExclude, "old");
+  const Items items{true, {kUnschedulable, kDrain}, {{kExclude, "true"}}};
+  take(a, items);
   object.remove({"spec", "unschedulable"});
   object.remove({"spec", "taints"});
-  object.remove({"metadata", "labels", "x"});
-  EXPECT_TRUE(take("a", items));
+  object.remove({"metadata", "labels", kExclude});
+  EXPECT_TRUE(take(a, items));
   EXPECT_TRUE(cordoned());
   EXPECT_THAT(taints(), ElementsAre("node.kubernetes.io/unschedulable:NoSchedule", "medik8s.io/drain:NoSchedule"));
-  EXPECT_EQ(label("x"), "new");
-  let_go("a");
+  EXPECT_EQ(label(kExclude), "true");
+  let_go(a);
   EXPECT_FALSE(cordoned()) << "whoever uncordoned it by hand gets it";
   EXPECT_THAT(taints(), IsEmpty());
-  EXPECT_EQ(label("x"), "(none)");
+  EXPECT_EQ(label(kExclude), "(none)");
 }
 
 TEST_F(HoldsTest, WhatSomebodyTookAwayAndNobodyPutBackStaysAway) {
   object.set({"spec", "unschedulable"}, true);
-  set_label("x", "old");
-  take("a", {true, {kDrain}, {{"x", "new"}}});
+  set_label(kExclude, "old");
+  take(a, {true, {kDrain}, {{kExclude, "true"}}});
   object.remove({"spec", "unschedulable"});
-  object.remove({"metadata", "labels", "x"});
-  let_go("a");
+  object.remove({"metadata", "labels", kExclude});
+  let_go(a);
   EXPECT_FALSE(cordoned());
-  EXPECT_EQ(label("x"), "(none)");
+  EXPECT_EQ(label(kExclude), "(none)");
 }
 
 TEST_F(HoldsTest, AChangedValueIsSomebodyElses) {
-  take("a", {false, {kDrain}, {{"x", "1"}}});
-  set_label("x", "mine");
+  take(a, {false, {kDrain}, {{kExclude, "true"}}});
+  set_label(kExclude, "mine");
   object.remove({"spec", "taints"});
   add_taint("medik8s.io/drain", "NoSchedule", "mine");
-  let_go("a");
-  EXPECT_EQ(label("x"), "mine");
+  let_go(a);
+  EXPECT_EQ(label(kExclude), "mine");
   EXPECT_THAT(taints(), ElementsAre("medik8s.io/drain=mine:NoSchedule"));
 }
 
 TEST_F(HoldsTest, AChangedLabelIsSetAgainAndGivenBack) {
-  take("a", {false, {}, {{"x", "1"}}});
-  set_label("x", "mine");
-  EXPECT_TRUE(take("a", {false, {}, {{"x", "1"}}}));
-  EXPECT_EQ(label("x"), "1");
-  let_go("a");
-  EXPECT_EQ(label("x"), "mine");
+  take(a, {false, {}, {{kExclude, "true"}}});
+  set_label(kExclude, "mine");
+  EXPECT_TRUE(take(a, {false, {}, {{kExclude, "true"}}}));
+  EXPECT_EQ(label(kExclude), "true");
+  let_go(a);
+  EXPECT_EQ(label(kExclude), "mine");
 }
 
-TEST_F(HoldsTest, TwoValuesOfOneLabelDoNotFight) {
-  set_label("x", "0");
-  take("a", {false, {}, {{"x", "1"}}});
-  EXPECT_TRUE(take("b", {false, {}, {{"x", "2"}}}));
-  EXPECT_EQ(label("x"), "1");
-  EXPECT_FALSE(take("a", {false, {}, {{"x", "1"}}}));
-  EXPECT_FALSE(take("b", {false, {}, {{"x", "2"}}}));
-  let_go("a");
-  EXPECT_EQ(label("x"), "2");
-  let_go("b");
-  EXPECT_EQ(label("x"), "0");
+TEST_F(HoldsTest, ALabelThatTwoHoldIsGivenBackByTheLast) {
+  set_label(kExclude, "old");
+  take(a, {false, {}, {{kExclude, "true"}}});
+  take(b, {false, {}, {{kExclude, "true"}}});
+  let_go(a);
+  EXPECT_EQ(label(kExclude), "true");
+  let_go(b);
+  EXPECT_EQ(label(kExclude), "old");
 }
 
 TEST_F(HoldsTest, UncordonEndsTheCordonsOfItsOwnersOnly) {
   take("profile/p", {.cordon = true});
-  take("profile/q", {true, {kDrain}, {}});
+  take(a, {true, {kDrain}, {}});
   EXPECT_TRUE(make_schedulable("profile/"));
+  EXPECT_TRUE(cordoned());
+  EXPECT_FALSE(holds_of(node()).by_owner.contains("profile/p"));
+  EXPECT_TRUE(make_schedulable(""));
   EXPECT_FALSE(cordoned());
   const Holds holds = holds_of(node());
   EXPECT_EQ(holds.by_owner.size(), 1u);
-  EXPECT_EQ(holds.by_owner.at("profile/q").items, (Items{false, {kDrain}, {}}));
+  EXPECT_EQ(holds.by_owner.at(a).items, (Items{false, {kDrain}, {}}));
 }
 
 TEST_F(HoldsTest, UncordonMakesANodeSchedulableThatNobodyHolds) {
@@ -378,9 +487,7 @@ class HoldsModelTest : public HoldsTest {
     for (const BareTaint& taint : kTaints) {
       if (random.next() % 2 == 0) items.taints.push_back(taint);
     }
-    for (const char* const key : {"x", "y"}) {
-      if (random.next() % 2 == 0) items.labels[key] = "held";
-    }
+    if (random.next() % 2 == 0) items.labels[kExclude] = "true";
     return items;
   }
   void edit_cordon() {
@@ -429,11 +536,11 @@ class HoldsModelTest : public HoldsTest {
     }
     const auto all = taints();
     ASSERT_EQ(std::count(all.begin(), all.end(), "untouched=v:NoExecute"), 1) << where;
-    for (const std::string key : {"x", "y"}) {
-      const auto own = model.labels.find(key);
-      const std::string expected = label_held(key) ? "held" : own == model.labels.end() ? "(none)" : own->second;
-      ASSERT_EQ(label(key), expected) << where;
-    }
+    const auto own = model.labels.find(kExclude);
+    ASSERT_EQ(label(kExclude), label_held(kExclude)        ? "true"
+                               : own == model.labels.end() ? "(none)"
+                                                           : own->second)
+        << where;
     ASSERT_EQ(annotation() == "(none)", model.owners.empty()) << where;
     for (const auto& [owner, items] : model.owners) ASSERT_FALSE(take(owner, items)) << where;
   }
@@ -450,7 +557,7 @@ TEST_F(HoldsModelTest, WhatIsForeignIsInTheEndAsPeopleLeftIt) {
     model = {};
     add_taint("untouched", "NoExecute", "v");
     for (int step = 0; step < 40; ++step) {
-      const std::string owner = "owner/" + std::to_string(random.next() % 3);
+      const std::string owner = "nodemaintenance/" + std::to_string(random.next() % 3);
       switch (random.next() % 6) {
         case 0:
         case 1:
@@ -469,7 +576,7 @@ TEST_F(HoldsModelTest, WhatIsForeignIsInTheEndAsPeopleLeftIt) {
           edit_taint(kTaints[random.next() % 2]);
           break;
         case 5:
-          edit_label(random.next() % 2 ? "x" : "y", random.next() % 3);
+          edit_label(kExclude, random.next() % 3);
           break;
       }
       everybody_again();

@@ -4,7 +4,6 @@
 
 #include "kube/sorted.h"
 #include "nodemaintenance/decide.h"
-#include "nodemaintenance/names.h"
 #include "nodemaintenance/roster.h"
 
 namespace careen::nodemaintenance {
@@ -66,9 +65,7 @@ drain::Hold wanted_hold(const Maintenance& maintenance, io::Wall now) {
   drain::Hold hold;
   hold.id = maintenance.uid;
   hold.since = std::chrono::floor<io::seconds>(now);
-  hold.items.cordon = true;
-  hold.items.taints = {{std::string(kUnschedulableTaint), "NoSchedule"}, {std::string(kDrainTaint), "NoSchedule"}};
-  hold.items.labels = {{std::string(kExcludeLabel), "true"}};
+  hold.items = drain::may_hold(hold_owner(maintenance.name));
   return hold;
 }
 

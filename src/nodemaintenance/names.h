@@ -15,7 +15,6 @@ inline constexpr std::string_view kFinalizer = "foregroundDeleteNodeMaintenance"
 inline constexpr std::string_view kBegunAnnotation = "careen.dev/begun";
 inline constexpr std::string_view kExcludeLabel = "remediation.medik8s.io/exclude-from-remediation";
 inline constexpr std::string_view kDrainTaint = "medik8s.io/drain";
-inline constexpr std::string_view kUnschedulableTaint = "node.kubernetes.io/unschedulable";
 inline constexpr std::string_view kLeaseHolder = "node-maintenance";
 inline constexpr std::string_view kLeaseNamespace = "medik8s-leases";
 inline constexpr std::string_view kLock = "135b1886.medik8s.io";
