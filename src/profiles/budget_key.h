@@ -38,7 +38,6 @@ struct BudgetKey {
 
 struct BudgetUse {
   int64_t used = 0;
-  std::string error;  // not empty: it cannot be said, and why
   // When all places are taken: without any change, one becomes free at this time.
   std::optional<io::Wall> free_at;
 };

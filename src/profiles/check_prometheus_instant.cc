@@ -34,7 +34,7 @@ class PrometheusInstant final : public Check {
     BudgetKey key;
     key.max = 1;
     key.observation = source_;
-    result.budget.emplace(key, BudgetUse{state.kind == ObservationKind::pending ? 1 : 0, {}, std::nullopt});
+    result.budget.emplace(key, BudgetUse{state.kind == ObservationKind::pending ? 1 : 0, std::nullopt});
     if (context.explain) result.info = {{"url", shown_url_}, {"query", shown_query_}, {"expr", shown_expression_}};
     if (state.kind == ObservationKind::pending) {
       result.pending = true;

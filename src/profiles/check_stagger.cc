@@ -33,7 +33,7 @@ class Stagger final : public Check {
       return result;
     }
     const LeaseUse use = leases.measure(group_, context.now, context.node.base().name);
-    result.budget.emplace(budget_, BudgetUse{budget_.max - use.free, {}, use.free_at});
+    result.budget.emplace(budget_, BudgetUse{budget_.max - use.free, use.free_at});
     if (use.first) {
       result.passed = true;
       // Who is blocked waits for its turn instead: a lease that becomes free is no news for all that wait.

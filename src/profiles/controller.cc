@@ -224,7 +224,7 @@ BudgetUse Controller::measure_use(const BudgetKey& key) const {
   if (!key.lease.empty()) return measure(lease_facts_, key, now);
   if (key.observation) {
     const bool pending = observations_.state(*key.observation, now).kind == observe::ObservationState::Kind::pending;
-    return {pending ? 1 : 0, {}, std::nullopt};
+    return {pending ? 1 : 0, std::nullopt};
   }
   return measure(occupancy_, key, now);
 }

@@ -34,6 +34,8 @@ tl::unexpected<io::Error> wrong(std::string_view where, std::string_view what) {
   return io::fail(io::ErrorKind::invalid, fmt::format("{} {}", where, what));
 }
 
+tl::unexpected<io::Error> too_long() { return wrong("it", fmt::format("is longer than {} bytes", kMostDataBytes)); }
+
 // null leaves a field at its zero value, as for every writer of this annotation.
 io::Result<io::Wall> read_time(const json::value& value, const std::string& where) {
   if (value.is_null()) return kZeroTime;
@@ -261,9 +263,13 @@ std::string_view RecordedState::text() const {
   return state ? name_of(*state) : std::string_view{std::get<std::string>(value_)};
 }
 
-std::optional<NodeData> read_as_written(std::string_view annotation) { return WrittenData(annotation).read(); }
+std::optional<NodeData> read_as_written(std::string_view annotation) {
+  if (annotation.size() > kMostDataBytes) return std::nullopt;
+  return WrittenData(annotation).read();
+}
 
 io::Result<NodeData> parse_node_data(std::string_view annotation) {
+  if (annotation.size() > kMostDataBytes) return too_long();
   if (auto written = read_as_written(annotation)) return std::move(*written);
   if (annotation.find_first_not_of(" \t\r\n") == std::string_view::npos) return NodeData{};
   json::parse_options options;
@@ -290,6 +296,8 @@ io::Result<NodeData> parse_node_data(std::string_view annotation) {
       });
   if (!done) return tl::make_unexpected(std::move(done.error()));
   migrate(std::move(old), data);
+  // As it would be written: what is read can be read again.
+  if (format_node_data(data).size() > kMostDataBytes) return too_long();
   return data;
 }
 

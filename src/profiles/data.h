@@ -51,6 +51,10 @@ struct NodeData {
   bool operator==(const NodeData&) const = default;
 };
 
+// More than this is no record of careen's or of the original's: a few dozen profiles and some hundred notifications
+// fit in many times over. Whoever writes it anyway keeps nobody busy with reading it.
+inline constexpr size_t kMostDataBytes = 64 << 10;
+
 // Reads the annotation. Missing is the empty text and gives empty data. Field names match in any case, fields that
 // are not known are skipped, the v1 layout is migrated, text after the first JSON value does not count.
 io::Result<NodeData> parse_node_data(std::string_view annotation);

@@ -175,7 +175,25 @@ TEST(NodeDataTest, LeavesOtherTextsToTheLenientWay) {
 }
 
 TEST(NodeDataTest, BoundsNesting) {
-  EXPECT_THAT(problem_in_data(std::string(100'000, '[')), testing::HasSubstr("not valid JSON"));
+  EXPECT_THAT(problem_in_data(std::string(50'000, '[')), testing::HasSubstr("not valid JSON"));
+}
+
+// Whoever writes a huge one keeps nobody busy with it, and what was read can be read again.
+TEST(NodeDataTest, BoundsItsSize) {
+  EXPECT_THAT(problem_in_data(std::string(kMostDataBytes + 1, ' ')), testing::HasSubstr("longer than 65536 bytes"));
+  NodeData data;
+  while (format_node_data(data).size() <= kMostDataBytes) {
+    EXPECT_TRUE(parse_node_data(format_node_data(data)));
+    for (int i = 0; i < 100; ++i)
+      data.notifications.emplace(fmt::format("n{:05}", data.notifications.size()), kZeroTime);
+  }
+  EXPECT_FALSE(read_as_written(format_node_data(data)));
+  EXPECT_THAT(problem_in_data(format_node_data(data)), testing::HasSubstr("longer than"));
+  // Short now, and long once it is written.
+  std::string short_form = R"({"Notifications":{"x":null)";
+  for (int i = 0; i < 4000; ++i) short_form += fmt::format(R"(,"{}":null)", i);
+  ASSERT_LT(short_form.size(), kMostDataBytes);
+  EXPECT_THAT(problem_in_data(short_form + "}}"), testing::HasSubstr("longer than"));
 }
 
 }  // namespace

@@ -136,8 +136,10 @@ namespace {
 
 bool forgets(const BudgetKey& key) { return key.skip_after > io::Duration{0}; }
 
-// When the maintenance grows too old to count; only of members in the state, whose data can be read.
+// When the maintenance grows too old to count; only of members in the state. Of one whose data nobody can read it is
+// not known, and it never does: no node's nonsense decides about others.
 io::Wall leaves_at(const BudgetKey& key, const Occupancy::Member& member) {
+  if (!member.transitions) return io::Wall::max();
   io::Wall newest = kZeroTime;
   for (const auto& [profile, time] : *member.transitions) {
     if (key.scope.profile.empty() || profile == key.scope.profile) newest = std::max(newest, time);
@@ -164,13 +166,9 @@ BudgetUse measure(const Occupancy& occupancy, const BudgetKey& key, io::Wall now
   for (const auto& [name, member] : members) {
     if (kept_for(asking, name, member)) continue;
     if (member.in_state) {
-      if (!member.transitions) {
-        use.error = "the maintenance data of node " + name + " cannot be read";
-        return use;
-      }
       const io::Wall leaves = leaves_at(key, member);
       if (leaves <= now) continue;
-      leaving.push_back(leaves);
+      if (leaves != io::Wall::max()) leaving.push_back(leaves);
     }
     ++use.used;
   }
@@ -188,7 +186,7 @@ std::vector<std::string> holders(const Occupancy& occupancy, const BudgetKey& ke
   std::vector<std::string_view> names;
   for (const auto& [name, member] : occupancy.members(key.scope)) {
     if (kept_for(asking, name, member)) continue;
-    if (forgets(key) && member.in_state && member.transitions && leaves_at(key, member) <= now) continue;
+    if (forgets(key) && member.in_state && leaves_at(key, member) <= now) continue;
     names.push_back(name);
   }
   const size_t shown = std::min(most, names.size());

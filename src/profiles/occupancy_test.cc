@@ -159,10 +159,16 @@ TEST_F(OccupancyTest, TheAgeIsThatOfTheProfileAskedFor) {
   EXPECT_EQ(use({"p", {}}, 1, io::hours{1}).used, 0);
 }
 
-TEST_F(OccupancyTest, UnreadableDataIsAnErrorWhereItsAgeMatters) {
+// Nothing that one node says of itself keeps the others from going.
+TEST_F(OccupancyTest, ANodeWhoseDataCannotBeReadHasItsPlaceAndNeverGrowsOld) {
   put("a", {{std::string(kStateLabel), "in-maintenance"}}, {{std::string(kDataAnnotation), "{broken"}});
   EXPECT_EQ(use({}).used, 1);
-  EXPECT_NE(use({}, 1, io::hours{1}).error, "");
+  const BudgetUse used = use({}, 1, io::hours{1});
+  EXPECT_EQ(used.used, 1);
+  EXPECT_EQ(used.free_at, std::nullopt);
+  EXPECT_THAT(who({}, 1, io::hours{1}), testing::ElementsAre("a"));
+  now += io::hours{24 * 365};
+  EXPECT_EQ(use({}, 1, io::hours{1}).used, 1);
 }
 
 TEST_F(OccupancyTest, DescribesItsScope) {

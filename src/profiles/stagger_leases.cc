@@ -88,7 +88,7 @@ std::vector<Topic> StaggerLeases::topics_of(std::string_view lease_key) const {
 
 BudgetUse measure(const StaggerLeases& leases, const BudgetKey& key, io::Wall now, std::string_view asking) {
   const LeaseUse use = leases.measure(LeaseGroup(key.lease, key.max), now, asking);
-  return {key.max - use.free, {}, use.free_at};
+  return {key.max - use.free, use.free_at};
 }
 
 }  // namespace careen::profiles
