@@ -9,6 +9,7 @@
 
 #include "io/task.h"
 #include "io/time.h"
+#include "notify/message.h"
 
 namespace careen::io {
 class HttpClient;
@@ -23,11 +24,6 @@ class Client;
 namespace careen::notify {
 
 class SlackThreads;
-
-struct Message {
-  std::string title;  // of the thread it opens; only Slack threads have one
-  std::string text;
-};
 
 // Everything outside of the process that a send may touch, and what sends of one process share.
 struct Outside {

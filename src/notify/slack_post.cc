@@ -40,6 +40,13 @@ std::optional<SendError> overload(const io::HttpResponse& response) {
                    asked_pause(response)};
 }
 
+std::string without_mentions(std::string text) {
+  for (size_t at = text.find('<'); at != std::string::npos; at = text.find('<', at + 1)) {
+    if (at + 1 < text.size() && (text[at + 1] == '!' || text[at + 1] == '@')) text.replace(at, 1, "&lt;");
+  }
+  return text;
+}
+
 std::string excerpt(std::string_view body) {
   if (body.empty()) return "(nothing)";
   std::string out(body.substr(0, kShown));

@@ -21,6 +21,10 @@ std::optional<SendError> overload(const io::HttpResponse& response);
 // What the Retry-After header asks for, if it is there.
 std::optional<io::Duration> asked_pause(const io::HttpResponse& response);
 
+// The text with no mention in it (<!channel>, <@U123>), which would ring for everybody: for what is not careen's own
+// or the template author's, such as a node's annotations. Links stay.
+std::string without_mentions(std::string text);
+
 // The beginning of an answer on one line, for messages.
 std::string excerpt(std::string_view body);
 

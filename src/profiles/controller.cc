@@ -15,6 +15,7 @@
 #include "profiles/controller_meters.h"
 #include "profiles/data.h"
 #include "profiles/drains.h"
+#include "profiles/message_text.h"
 #include "profiles/names.h"
 #include "profiles/observation_topic.h"
 
@@ -80,6 +81,7 @@ Controller::Controller(ControllerParts parts, ControllerOptions options)
                {.on_sent = [this](const std::string& id) { message_sent(id); },
                 .on_failed = [this](const std::string& id,
                                     const notify::Courier::Failure& failure) { message_failed(id, failure); }}),
+      ration_alarm_(p_.loop, [this] { collect_rationed(); }),
       configured_(p_.loop),
       meters_(std::make_unique<Meters>(p_.metrics)),
       acting_(p_.loop) {
@@ -106,6 +108,7 @@ void Controller::set_config(std::shared_ptr<const Config> config) {
   alarms_.clear();
   told_values_.clear();
   observations_.set_interval(config_->requeue);
+  ration_.set_pace(message_pace(*config_));
   collect_all_messages();
   wake_all();
   configured_.open();
@@ -325,6 +328,7 @@ void Controller::decide_one(const std::string& key) {
     done(key);
     return;
   }
+  keep_texts(decision);
   acting_.spawn(act(key, std::move(decision), basis()));
 }
 
@@ -364,8 +368,8 @@ void Controller::rehearse(const std::string& key, const Decision& decision) {
     would += fmt::format("move profile {} from {} to {}; ", moved.profile, name_of(moved.from), name_of(moved.to));
   }
   if (decision.begins || !decision.drains.empty()) would += "drain it; ";
-  for (const OutboxMessage& message : decision.posted) would += fmt::format("send {}; ", message.instance);
-  if (decision.due) would += fmt::format("send {}; ", decision.due->instance);
+  for (const RenderedMessage& message : decision.posted) would += fmt::format("send {}; ", message.what.instance);
+  if (decision.due) would += fmt::format("send {}; ", decision.due->what.instance);
   if (would.empty() && decision.patch) would = "write its data; ";
   std::string& told = rehearsed_[key];
   if (told == would) return;

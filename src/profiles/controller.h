@@ -20,6 +20,7 @@
 #include "kube/json.h"
 #include "kube/queue.h"
 #include "notify/courier.h"
+#include "notify/ration.h"
 #include "observe/observations.h"
 #include "profiles/budget_key.h"
 #include "profiles/budget_waiters.h"
@@ -67,6 +68,7 @@ namespace careen::profiles {
 
 class Drains;
 struct Config;
+struct NotifyInstance;
 
 struct ControllerParts {
   io::Loop& loop;
@@ -185,6 +187,13 @@ class Controller {
   // Messages: what lies in a node's outbox is given to the courier, once.
   void collect_messages(const kube::Node& node);
   void collect_all_messages();
+  void collect_rationed();
+  bool has_turn(const kube::Node& node, const std::string& id);
+  void arm_ration();
+  void end_ration(const std::string& node);
+  bool has_text(const kube::Node& node, const OutboxMessage& message, const NotifyInstance& instance);
+  io::Task<void> render_whole(std::string node, std::string uid, std::string id);
+  void keep_texts(const Decision& decision);
   void drop_messages(const std::string& uid, const std::vector<OutboxMessage>& except);
   void message_sent(const std::string& id);
   void message_failed(const std::string& id, const notify::Courier::Failure& failure);
@@ -241,6 +250,9 @@ class Controller {
   io::Semaphore retry_slots_;
   io::Semaphore sends_;  // of messages that go before the state machine
   notify::Courier courier_;
+  notify::Ration ration_;
+  std::map<std::string, io::Steady> rationed_;  // nodes that have sent very many messages: when they may go on
+  io::Alarm ration_alarm_;                      // when the first of them may
   io::Gate configured_;
   bool stopping_ = false;
   bool running_ = false;
@@ -257,6 +269,7 @@ class Controller {
     std::shared_ptr<const notify::Sender> sender;
   };
   std::map<std::string, Parcel, std::less<>> parcels_;                     // with the courier, by their id there
+  std::set<std::string> rendering_;                                        // by the same id: the node is being fetched
   std::map<std::string, kube::Json, std::less<>> documents_;               // nodes that were fetched for a message
   std::map<observe::Source, std::pair<double, std::string>> told_values_;  // what decisions rest on: value or error
   std::map<std::string, std::string, std::less<>> rehearsed_;              // dry run: what was told last of a node

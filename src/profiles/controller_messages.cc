@@ -5,12 +5,16 @@
 #include <algorithm>
 
 #include "io/metrics.h"
+#include "io/problems.h"
 #include "io/redact.h"
 #include "kube/client.h"
 #include "kube/node.h"
+#include "kube/node_document.h"
 #include "profiles/config.h"
 #include "profiles/controller.h"
+#include "profiles/message_text.h"
 #include "profiles/names.h"
+#include "templates/analysis.h"
 
 namespace careen::profiles {
 
@@ -20,6 +24,8 @@ namespace {
 
 // A process that stops has a few seconds for all it does.
 constexpr io::Duration kDrainMessages = io::seconds{5};
+// Between two tries to fetch a node for a message.
+constexpr io::Duration kFetchAgain = io::seconds{5};
 
 const NotifyInstance* find_notify(const Config& config, std::string_view name) {
   const auto found = std::find_if(config.notifies.begin(), config.notifies.end(),
@@ -31,6 +37,16 @@ bool is_current(const Config& config, std::string_view name, const notify::Sende
   const NotifyInstance* instance = find_notify(config, name);
   return instance && instance->notify->sender().get() == &sender;
 }
+
+std::optional<OutboxMessage> find_message(const kube::Node& node, std::string_view id) {
+  const auto messages = outbox_of(node);
+  if (!messages) return std::nullopt;
+  const auto found = std::find_if(messages->begin(), messages->end(),
+                                  [&](const OutboxMessage& message) { return message.id() == id; });
+  return found == messages->end() ? std::nullopt : std::optional(*found);
+}
+
+std::string ration_problem(const std::string& node) { return "messages node/" + node; }
 
 std::string parcel_id(const std::string& uid, const std::string& message) { return uid + "/" + message; }
 
@@ -50,8 +66,7 @@ void Controller::collect_all_messages() {
 
 void Controller::collect_messages(const kube::Node& node) {
   if (!running_ || options_.dry_run) return;
-  const std::string* text = node.annotation(kOutboxAnnotation);
-  const auto messages = parse_outbox(text ? std::string_view(*text) : std::string_view{});
+  const auto messages = outbox_of(node);
   if (!messages) return;  // the next decision removes it
   deliveries_.keep_only(node.uid, *messages);
   drop_messages(node.uid, *messages);
@@ -59,21 +74,103 @@ void Controller::collect_messages(const kube::Node& node) {
     const std::string id = message.id();
     const std::string parcel = parcel_id(node.uid, id);
     if (deliveries_.sent(node.uid, id) || parcels_.contains(parcel)) continue;
-    const NotifyInstance* instance = find_notify(*config_, message.instance);
+    const NotifyInstance* instance = notification_of(*config_, message);
     if (!instance) {
       p_.log.warn("a message waits whose notification is no longer configured; it is dropped", "node", node.name,
                   "instance", message.instance);
       deliveries_.set_sent(node.uid, id, p_.loop.wall_now());
+      queue_.wake(node.name);
       continue;
     }
+    // Those after it do not overtake it.
+    if (!has_turn(node, id) || !has_text(node, message, *instance)) return;
     const auto sender = instance->notify->sender();
     parcels_.emplace(parcel, Parcel{node.name, node.uid, id, message.instance, sender});
     courier_.add({.id = parcel,
                   .lane = node.name,
                   .instance = message.instance,
-                  .message = {message.title, message.text},
+                  .message = *deliveries_.text(node.uid, id),
                   .sender = sender});
   }
+  end_ration(node.name);
+}
+
+bool Controller::has_turn(const kube::Node& node, const std::string& id) {
+  using Turn = Deliveries::Turn;
+  if (deliveries_.turn(node.uid, id) == Turn::given) return true;
+  const auto later = ration_.take(node.name, p_.loop.now());
+  deliveries_.set_turn(node.uid, id, later ? Turn::waits : Turn::given);
+  if (!later) return true;
+  p_.problems.raise(ration_problem(node.name),
+                    fmt::format("node {} has sent very many messages; the rest of them waits, and one goes every {}",
+                                node.name, io::format_duration(ration_.pace())));
+  rationed_[node.name] = *later;
+  arm_ration();
+  return false;
+}
+
+void Controller::end_ration(const std::string& node) {
+  if (rationed_.erase(node) > 0) p_.problems.clear(ration_problem(node));
+}
+
+void Controller::collect_rationed() {
+  const io::Steady now = p_.loop.now();
+  for (const auto& [name, when] : std::map(rationed_)) {
+    const kube::Node* node = p_.nodes.find(name);
+    if (!node) end_ration(name);
+    if (!node || when > now) continue;
+    // Should it wait for something else.
+    rationed_[name] = now + ration_.pace();
+    collect_messages(*node);
+  }
+  arm_ration();
+}
+
+void Controller::arm_ration() {
+  const auto sooner = [](const auto& a, const auto& b) { return a.second < b.second; };
+  const auto first = std::min_element(rationed_.begin(), rationed_.end(), sooner);
+  if (first != rationed_.end()) ration_alarm_.set(first->second);
+}
+
+// What another process has left, or somebody has forged: it says what the template says, and nothing else.
+bool Controller::has_text(const kube::Node& node, const OutboxMessage& message, const NotifyInstance& instance) {
+  const std::string id = message.id();
+  if (deliveries_.text(node.uid, id)) return true;
+  if (instance.notify->fields().whole) {
+    if (rendering_.insert(parcel_id(node.uid, id)).second) acting_.spawn(render_whole(node.name, node.uid, id));
+    return false;
+  }
+  const OutboxMessage about = completed(message, node, *config_);
+  const kube::Json document = kube::node_document(node);
+  deliveries_.set_text(node.uid, id, render_message(instance, about, node.name, document.view(), *config_));
+  return true;
+}
+
+// It prints all of the node, which is not cached.
+Task<void> Controller::render_whole(std::string name, std::string uid, std::string id) {
+  for (;;) {
+    const auto answer = co_await p_.client.get(kube::resources::nodes, "", name);
+    const auto document = kube::Json::parse(answer ? *answer : std::string());
+    const kube::Node* node = p_.nodes.find(name);
+    const auto message = node && node->uid == uid ? find_message(*node, id) : std::nullopt;
+    const NotifyInstance* instance = message ? notification_of(*config_, *message) : nullptr;
+    if (instance && !document) {
+      co_await io::sleep_for(p_.loop, kFetchAgain);
+      continue;
+    }
+    if (instance) {
+      const OutboxMessage about = completed(*message, *node, *config_);
+      deliveries_.set_text(uid, id, render_message(*instance, about, name, document->view(), *config_));
+    }
+    rendering_.erase(parcel_id(uid, id));
+    if (node) collect_messages(*node);
+    co_return;
+  }
+}
+
+// What the decision has rendered is sent as it is, once the write that tells of it has taken effect.
+void Controller::keep_texts(const Decision& decision) {
+  for (const RenderedMessage& due : decision.posted) deliveries_.set_text(decision.uid, due.what.id(), due.message);
 }
 
 // What no longer is in the outbox of that node is not to be sent.
@@ -137,9 +234,9 @@ Task<void> Controller::remove_sent(std::string name) {
   const auto slot = co_await slots_.acquire();
   for (;;) {
     const kube::Node* node = p_.nodes.find(name);
-    const std::string* text = node ? node->annotation(kOutboxAnnotation) : nullptr;
-    auto messages = parse_outbox(text ? std::string_view(*text) : std::string_view{});
-    if (!node || !messages) co_return;
+    if (!node) co_return;
+    auto messages = outbox_of(*node);
+    if (!messages) co_return;
     const auto was_sent = [&](const OutboxMessage& message) {
       return deliveries_.sent(node->uid, message.id()).has_value();
     };
@@ -176,7 +273,7 @@ void Controller::report_dropped(const kube::Node& node, const std::vector<Outbox
 
 // Before the profile goes on: the original's way.
 Task<void> Controller::send_first(std::string key, const Decision& decision, Basis on) {
-  const OutboxMessage& message = *decision.due;
+  const OutboxMessage& message = decision.due->what;
   const Config& config = *on.config;
   const auto sender = find_notify(config, message.instance)->notify->sender();
   const auto turn = co_await sends_.acquire();
@@ -185,8 +282,15 @@ Task<void> Controller::send_first(std::string key, const Decision& decision, Bas
     queue_.wake(key);
     co_return;
   }
-  const auto sent = co_await sender->send({message.title, message.text}, p_.outside);
+  if (const auto later = ration_.wait(key, p_.loop.now())) {
+    deliveries_.set_refused(decision.uid, message, std::string(kTooManyMessages));
+    held_.insert(key);
+    queue_.wake_at(key, *later);
+    co_return;
+  }
+  const auto sent = co_await sender->send(decision.due->message, p_.outside);
   if (sent) {
+    ration_.take(key, p_.loop.now());
     p_.log.info("notification sent", "node", key, "instance", message.instance);
     if (on_message_sent) on_message_sent(key, message.instance);
     deliveries_.set_told(decision.uid, message);

@@ -39,6 +39,11 @@ profiles:
                      hook, channel);
 }
 
+std::string replaced(std::string text, std::string_view what, std::string_view by) {
+  text.replace(text.find(what), what.size(), by);
+  return text;
+}
+
 // Keeps every line.
 class Lines final : public io::LogSink {
  public:
@@ -107,7 +112,7 @@ TEST_F(MessagesTest, WaitsInTheOutboxWhileNobodyTakesIt) {
   replica.people.slack = Outside::Mood::refuses;
   time.run_for(minutes{10});
   EXPECT_EQ(state_of("n0"), "maintenance-required");
-  EXPECT_THAT(outbox("n0"), HasSubstr("n0 maintenance-required"));
+  EXPECT_THAT(outbox("n0"), HasSubstr("maintenance-required"));
   EXPECT_THAT(events(), HasSubstr("NotificationFailed"));
   replica.people.slack = Outside::Mood::fine;
   time.run_for(minutes{10});
@@ -126,6 +131,96 @@ TEST_F(MessagesTest, ASuccessorSendsWhatWasLeft) {
   time.run_for(seconds{5});
   EXPECT_THAT(b.people.messages(), SizeIs(1));
   EXPECT_EQ(outbox("n0"), "");
+}
+
+TEST_F(MessagesTest, ASuccessorSaysWhatWasToBeSaidThen) {
+  add_node("n0", {{"go", ""}});
+  const std::string since = R"({{ .Node.Name }} {{ .State }} {{ .Profile }} {{ .LastTransition.UnixNano }})";
+  const std::string spoken = replaced(yaml(), "{{ .Node.Name }} {{ .State }}", since);
+  std::string said;
+  {
+    Replica a(time, api, "a", spoken);
+    time.run_for(seconds{1});
+    ASSERT_THAT(a.people.messages(), SizeIs(1));
+    said = a.people.messages()[0].text;
+  }
+  // It was sent, but nobody knows; the node has moved on since.
+  ASSERT_NE(outbox("n0"), "");
+  api.merge(path("n0"), Json::object().set({"metadata", "annotations", kDataAnnotation}, nullptr));
+  Replica b(time, api, "b", spoken);
+  time.run_for(seconds{5});
+  ASSERT_THAT(b.people.messages(), Not(IsEmpty()));
+  EXPECT_EQ(b.people.messages()[0].text, said);
+}
+
+// The node as a whole is not cached; the successor fetches it, and again if it has to.
+TEST_F(MessagesTest, ASuccessorPrintsTheWholeNodeToo) {
+  add_node("n0", {{"go", ""}});
+  api.merge(path("n0"), Json::object().set({"spec", "podCIDR"}, "10.1.2.0/24"));
+  const std::string whole = replaced(yaml(), "{{ .State }}", "{{ .Node }}");
+  {
+    Replica a(time, api, "a", whole);
+    a.people.slack = Outside::Mood::refuses;
+    time.run_for(minutes{1});
+  }
+  ASSERT_NE(outbox("n0"), "");
+  Replica b(time, api, "b", whole);
+  int refused = 0;
+  api.treat = [&](const Request& request) {
+    if (request.method != "GET" || !request.path.starts_with(path("n0")) || ++refused > 2) return sim::Treatment{};
+    return sim::Treatment{.refuse = kube::Response{404, "{}", {}}};
+  };
+  time.run_for(seconds{30});
+  api.treat = nullptr;
+  ASSERT_THAT(b.people.messages(), SizeIs(1));
+  EXPECT_THAT(b.people.messages()[0].text, HasSubstr("10.1.2.0/24"));
+  EXPECT_EQ(outbox("n0"), "");
+}
+
+TEST_F(MessagesTest, AForgedOutboxSaysNothingOfItsOwn) {
+  add_node("n0", {});
+  Replica replica(time, api, "a", yaml());
+  time.run_for(seconds{5});
+  const auto forge = [&](std::string_view text) {
+    api.merge(path("n0"), Json::object().set({"metadata", "annotations", kOutboxAnnotation}, text));
+    time.run_for(seconds{5});
+    EXPECT_EQ(outbox("n0"), "") << text;
+  };
+  forge(R"([{"instance":"tell","profile":"p","at":"2026-03-01T10:00:00Z","title":"win","text":"win a prize"}])");
+  ASSERT_THAT(replica.people.messages(), SizeIs(1));
+  EXPECT_EQ(replica.people.messages()[0].text, "n0 operational");
+  forge(R"([{"instance":"tell","profile":"nobody","at":"2026-03-01T10:00:01Z"},
+            {"instance":"nothing","profile":"p","at":"2026-03-01T10:00:01Z"},
+            {"instance":"tell","profile":"default","at":"2026-03-01T10:00:01Z"}])");
+  EXPECT_THAT(replica.people.messages(), SizeIs(1));
+}
+
+// However often a node's annotations are written, people are not buried under messages, and none is lost that is due.
+TEST_F(MessagesTest, ANodeSendsSomeMessagesAtOnceAndThenOneAfterTheOther) {
+  add_node("n0", {});
+  add_node("n1", {});
+  Replica replica(time, api, "a", yaml());
+  time.run_for(seconds{5});
+  const io::Wall begun = replica.loop->wall_now();
+  for (int round = 0; round < 100; ++round) {
+    std::vector<OutboxMessage> messages;
+    for (int i = 0; i < 10; ++i) messages.push_back({"tell", "p", begun + seconds{round} + milliseconds{i}});
+    api.merge(path("n0"), Json::object().set({"metadata", "annotations", kOutboxAnnotation}, format_outbox(messages)));
+    time.run_for(seconds{1});
+  }
+  EXPECT_LE(replica.people.messages().size(), 22u);
+  EXPECT_GE(replica.people.messages().size(), 20u);
+  EXPECT_TRUE(replica.problems.open().contains("messages node/n0"));
+  // Another node's are not concerned.
+  label("n1", "go", "");
+  time.run_for(seconds{1});
+  const auto& all = replica.people.messages();
+  EXPECT_TRUE(
+      std::any_of(all.begin(), all.end(), [](const auto& one) { return one.text == "n1 maintenance-required"; }));
+  time.run_for(minutes{30});
+  EXPECT_EQ(outbox("n0"), "") << "what waits goes in the end";
+  EXPECT_FALSE(replica.problems.open().contains("messages node/n0"));
+  EXPECT_EQ(replica.late(), 0);
 }
 
 TEST_F(MessagesTest, WhatIsTakenOutOfTheOutboxIsNotSent) {

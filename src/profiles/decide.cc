@@ -12,19 +12,18 @@
 #include "io/redact.h"
 #include "kube/cache.h"
 #include "kube/node.h"
-#include "notify/sender.h"
 #include "profiles/check_context.h"
 #include "profiles/config.h"
 #include "profiles/data.h"
 #include "profiles/drains.h"
 #include "profiles/expression_why.h"
+#include "profiles/message_text.h"
 #include "profiles/names.h"
 #include "profiles/node_draft.h"
 #include "profiles/occupancy.h"
 #include "profiles/stagger_leases.h"
 #include "profiles/trigger_context.h"
 #include "templates/analysis.h"
-#include "templates/data.h"
 
 namespace careen::profiles {
 
@@ -39,15 +38,6 @@ constexpr io::Duration kTidyOutbox = io::seconds{2};
 
 void sooner(std::optional<io::Wall>& when, std::optional<io::Wall> other) {
   if (other && (!when || *other < *when)) when = other;
-}
-
-// To at most that many bytes, and never in the middle of a character.
-void shorten(std::string& text, size_t most) {
-  if (text.size() <= most) return;
-  size_t end = most;
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
-  text.resize(end);
-  text += "…";
 }
 
 // One decision in the making.
@@ -232,7 +222,7 @@ class Decider {
         data_.notifications[instance.name] = *told;
         continue;
       }
-      std::optional<OutboxMessage> message = render(profile, data, instance);
+      std::optional<RenderedMessage> message = render(profile, data, instance);
       if (!message) return false;
       say(why, Verdict::note, "notification {} is due", instance.name);
       // A oneshot is due until it was told after the transition; what is told in its very moment comes after it too.
@@ -255,7 +245,8 @@ class Decider {
   }
 
   // Nothing when the node as a whole has to be fetched first.
-  std::optional<OutboxMessage> render(const Profile& profile, const ProfileData& data, const NotifyInstance& instance) {
+  std::optional<RenderedMessage> render(const Profile& profile, const ProfileData& data,
+                                        const NotifyInstance& instance) {
     const bool whole = instance.notify->fields().whole;
     if (whole && !world_.document && !world_.only_explained) {
       decision_.needs_document = true;
@@ -263,27 +254,11 @@ class Decider {
     }
     kube::Json document = whole && world_.document ? draft_.document(*world_.document) : draft_.document();
     document.set({"metadata", "labels", kStateLabel}, name_of(overall()));
-    templates::TemplateData values;
-    const std::string last = last_profile();
-    values.state = data.current.text();
-    values.profile = profile.name;
-    values.last = last;
-    values.last_transition = data.transition;
-    values.in_maintenance = in_maintenance_;
-    values.log_details = draft_.label(kLogDetailsLabel) == "true";
-    values.node = document.view();
-    OutboxMessage message{instance.name, profile.name, now_, {}, {}};
-    if (auto rendered = instance.notify->render(values)) {
-      message.title = std::move(rendered->title);
-      message.text = std::move(rendered->text);
-    } else {
-      // Somebody has to be told, and of this too.
-      message.title = fmt::format("{} is {}", draft_.base().name, data.current.text());
-      message.text = fmt::format("{} is {} ({}). The template of notification {} cannot be rendered: {}",
-                                 draft_.base().name, data.current.text(), profile.name, instance.name,
-                                 io::redact(rendered.error().message, world_.config.secrets));
-    }
-    return message;
+    RenderedMessage due;
+    due.what = {instance.name,   profile.name,   now_,           data.current.known(),
+                data.transition, last_profile(), in_maintenance_};
+    due.message = render_message(instance, due.what, draft_.base().name, document.view(), world_.config);
+    return due;
   }
 
   std::string last_profile() const {
@@ -315,12 +290,10 @@ class Decider {
            std::any_of(outbox_.begin(), outbox_.end(), [&](const OutboxMessage& other) { return other.id() == id; });
   }
 
-  void post(OutboxMessage message) {
-    while (is_known(message.id())) message.at += io::Duration{1};
-    shorten(message.title, kMostTitleBytes);
-    shorten(message.text, kMostMessageBytes);
-    outbox_.push_back(message);
-    decision_.posted.push_back(std::move(message));
+  void post(RenderedMessage due) {
+    while (is_known(due.what.id())) due.what.at += io::Duration{1};
+    outbox_.push_back(due.what);
+    decision_.posted.push_back(std::move(due));
     outbox_changed_ = true;
   }
 

@@ -92,9 +92,9 @@ struct Decision {
   std::vector<std::string> undecided;        // owners of drains that stay as they are, running or not
   std::optional<io::Wall> valid_until;       // of the moves: from then on a check may say something else
   std::vector<observe::Source> observed;     // observations that the moves use up
-  std::vector<OutboxMessage> posted;         // by the patch
+  std::vector<RenderedMessage> posted;       // by the patch
   std::vector<OutboxMessage> dropped;        // by the patch, because the outbox was full
-  std::optional<OutboxMessage> due;          // to be sent before anything else happens to its profile
+  std::optional<RenderedMessage> due;        // to be sent before anything else happens to its profile
   std::string due_state;                     // of that profile
   bool needs_document = false;               // a message prints the whole node: decide again with it
   bool pending = false;                      // a check has no answer yet: what has begun neither goes on nor ends

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "profiles/message_text.h"
 #include "profiles/test_support.h"
 
 namespace careen::profiles {
@@ -10,6 +11,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
 using testing::SizeIs;
 
 const std::string kOutbox(kOutboxAnnotation);
@@ -74,8 +76,11 @@ TEST_F(DecideMessagesTest, WhatIsToldOfAMoveIsWrittenWithIt) {
   EXPECT_EQ(state(decision), "maintenance-required");
   ASSERT_THAT(outbox(decision), SizeIs(1));
   // It shows the node as it will be.
-  EXPECT_EQ(outbox(decision)[0].text, "maintenance-required maintenance-required");
-  EXPECT_EQ(decision.posted, outbox(decision));
+  EXPECT_EQ(decision.posted[0].message.text, "maintenance-required maintenance-required");
+  EXPECT_EQ(decision.posted[0].what, outbox(decision)[0]);
+  // What is written tells of the moment, and has no text that somebody else could have written.
+  EXPECT_EQ(outbox(decision)[0], (OutboxMessage{"tell", "p", now, kReq, now, "p", false}));
+  EXPECT_THAT(*annotation(decision, kOutboxAnnotation), Not(HasSubstr("text")));
   EXPECT_EQ(data(decision).notifications.at("tell"), now);
   EXPECT_EQ(at(decision, "p").previous, kReq);  // nothing is left to do there
 }
@@ -108,8 +113,8 @@ TEST_F(DecideMessagesTest, OneNotificationToldOfTwoStatesIsTwoMessages) {
       {{kData, data_of("p", kReq, now - io::seconds{1}, kOp)}});
   const Decision decision = decide_on("a");
   ASSERT_THAT(outbox(decision), SizeIs(2));
-  EXPECT_EQ(outbox(decision)[0].text, "maintenance-required maintenance-required");
-  EXPECT_EQ(outbox(decision)[1].text, "in-maintenance in-maintenance");
+  EXPECT_EQ(decision.posted[0].message.text, "maintenance-required maintenance-required");
+  EXPECT_EQ(decision.posted[1].message.text, "in-maintenance in-maintenance");
   EXPECT_NE(outbox(decision)[0].id(), outbox(decision)[1].id());
 }
 
@@ -126,13 +131,13 @@ TEST_F(DecideMessagesTest, BlockingItIsSentBeforeAnythingElse) {
   EXPECT_EQ(decision.due_state, "maintenance-required");
   EXPECT_FALSE(decision.patch);
   // What was told of an earlier state does not count.
-  OutboxMessage earlier = *decision.due;
+  OutboxMessage earlier = decision.due->what;
   earlier.at = now - io::hours{2};
   deliveries.set_told("uid-a", earlier);
   EXPECT_TRUE(decide_on("a").due);
-  deliveries.set_refused("uid-a", *decision.due, "no route");
+  deliveries.set_refused("uid-a", decision.due->what, "no route");
   EXPECT_THAT(to_text(decide_on("a").why), HasSubstr("has to be sent first: no route"));
-  deliveries.set_told("uid-a", *decision.due);
+  deliveries.set_told("uid-a", decision.due->what);
   decision = decide_on("a");
   EXPECT_FALSE(decision.due);
   EXPECT_EQ(state(decision), "in-maintenance");
@@ -166,7 +171,7 @@ TEST_F(DecideMessagesTest, AMessageOfTheWholeNodeWaitsForIt) {
   const Decision with = decide({nodes, *config, facts, deliveries, false, &*document}, "a", now);
   EXPECT_FALSE(with.needs_document);
   ASSERT_THAT(with.posted, SizeIs(1));
-  EXPECT_THAT(with.posted[0].text, HasSubstr("10.1.2.0/24"));
+  EXPECT_THAT(with.posted[0].message.text, HasSubstr("10.1.2.0/24"));
   // Who only wants to know needs no more than is cached.
   const Decision explained = decide({nodes, *config, facts, deliveries, false, nullptr, true}, "a", now);
   EXPECT_THAT(explained.moved, SizeIs(1));
@@ -175,8 +180,8 @@ TEST_F(DecideMessagesTest, AMessageOfTheWholeNodeWaitsForIt) {
 
 TEST_F(DecideMessagesTest, WhatWasSentLeavesWithTheNextWriteOrALittleLater) {
   profiles(kTold);
-  const OutboxMessage sent{"tell", "p", now - io::minutes{1}, "", "sent"};
-  const OutboxMessage waiting{"tell", "p", now, "", "waiting"};
+  const OutboxMessage sent{"tell", "p", now - io::minutes{1}};
+  const OutboxMessage waiting{"tell", "p", now};
   put_with({sent, waiting});
   EXPECT_FALSE(decide_on("a").patch);
   deliveries.set_sent("uid-a", sent.id(), now);
@@ -201,7 +206,7 @@ TEST_F(DecideMessagesTest, AFullOutboxDropsTheOldest) {
   profiles(kTold);
   std::vector<OutboxMessage> messages;
   for (size_t i = 0; i < kMostMessages; ++i) {
-    messages.push_back({"tell", "p", now - io::hours{48} + io::seconds{i}, "", "text"});
+    messages.push_back({"tell", "p", now - io::hours{48} + io::seconds{i}});
   }
   NodeData old;
   old.profiles.emplace("p", ProfileData{now - io::hours{72}, kReq, kReq});
@@ -211,7 +216,7 @@ TEST_F(DecideMessagesTest, AFullOutboxDropsTheOldest) {
   ASSERT_THAT(decision.posted, SizeIs(1));
   EXPECT_THAT(outbox(decision), SizeIs(kMostMessages));
   EXPECT_THAT(decision.dropped, ElementsAre(messages[0]));
-  EXPECT_EQ(outbox(decision).back(), decision.posted[0]);
+  EXPECT_EQ(outbox(decision).back(), decision.posted[0].what);
 }
 
 // An object's annotations have 256 KiB in all: what would not fit would stop the node for good.
@@ -223,14 +228,15 @@ TEST_F(DecideMessagesTest, TheOutboxStaysSmallWhateverIsInIt) {
   std::string text = "x";
   while (text.size() < 40'000) text += "\x01ü€";
   std::vector<OutboxMessage> messages;
-  for (int i = 0; i < 3; ++i) messages.push_back({"huge", "p", now - io::hours{48} + io::seconds{i}, "", text});
+  const std::string name(5'000, 'x');
+  for (size_t i = 0; i < kMostMessages; ++i) messages.push_back({name, "p", now - io::hours{48} + io::seconds{i}});
   put("a", {{kProfile, "p"}, {kState, "maintenance-required"}},
       {{kData, data_of("p", kReq, now - io::hours{72})}, {kOutbox, format_outbox(messages)}, {"long", text}});
   const Decision decision = decide_on("a");
   ASSERT_THAT(decision.posted, SizeIs(1));
   EXPECT_LE(annotation(decision, kOutboxAnnotation)->size(), kMostOutboxBytes);
   EXPECT_FALSE(decision.dropped.empty());
-  const std::string& kept = decision.posted[0].text;
+  const std::string& kept = decision.posted[0].message.text;
   EXPECT_LE(kept.size(), kMostMessageBytes + 3);
   EXPECT_GE(kept.size(), kMostMessageBytes - 3);
   EXPECT_TRUE(kept.ends_with("…"));

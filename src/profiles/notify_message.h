@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 #include <string_view>
 
 #include "profiles/config_reader.h"
@@ -9,8 +10,12 @@
 
 namespace careen::profiles {
 
+// What becomes of a value where a template prints it; null: it stays as it is.
+using PrintedValue = std::string (*)(std::string value);
+
 // `type` is a literal. `title`: the key of the title's template; empty: there is none.
 std::unique_ptr<Notify> make_message_notify(std::string_view type, ConfigReader& config,
-                                            std::unique_ptr<notify::Sender> sender, std::string_view title = {});
+                                            std::unique_ptr<notify::Sender> sender, std::string_view title = {},
+                                            PrintedValue printed = nullptr);
 
 }  // namespace careen::profiles

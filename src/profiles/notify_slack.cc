@@ -1,3 +1,4 @@
+#include "notify/slack_post.h"
 #include "notify/slack_sender.h"
 #include "profiles/notify_message.h"
 #include "profiles/plugins.h"
@@ -9,7 +10,8 @@ std::unique_ptr<Notify> make_slack_notify(ConfigReader& config) {
   notify::SlackSettings settings;
   settings.hook = config.string("hook", Required::yes);
   settings.channel = config.string("channel", Required::yes);
-  return make_message_notify("slack", config, notify::make_slack_sender(std::move(settings)));
+  return make_message_notify("slack", config, notify::make_slack_sender(std::move(settings)), {},
+                             notify::without_mentions);
 }
 }  // namespace
 

@@ -5,6 +5,8 @@
 #include <algorithm>
 
 #include "kube/json.h"
+#include "kube/node.h"
+#include "profiles/names.h"
 
 namespace careen::profiles {
 
@@ -16,6 +18,9 @@ std::string OutboxMessage::id() const { return fmt::format("{}/{}@{}", profile, 
 io::Result<std::vector<OutboxMessage>> parse_outbox(std::string_view annotation) {
   std::vector<OutboxMessage> messages;
   if (annotation.empty()) return messages;
+  if (annotation.size() > kMostOutboxBytes) {
+    return io::fail(io::ErrorKind::protocol, fmt::format("it is longer than {} bytes", kMostOutboxBytes));
+  }
   const auto document = Json::parse(annotation);
   if (!document) return tl::make_unexpected(document.error());
   if (!document->view().is_array()) return io::fail(io::ErrorKind::protocol, "it is no list");
@@ -23,20 +28,28 @@ io::Result<std::vector<OutboxMessage>> parse_outbox(std::string_view annotation)
     const auto text = [&](std::string_view key) { return std::string(item[key].text().value_or("")); };
     const auto at = io::parse_rfc3339(text("at"));
     // What lacks its instance or its time was not written by careen.
-    if (!at || !item["instance"].text()) return;
-    messages.push_back({text("instance"), text("profile"), *at, text("title"), text("text")});
+    if (!at || !item["instance"].text() || messages.size() == kMostMessages) return;
+    messages.push_back({text("instance"), text("profile"), *at, parse_state(text("state")),
+                        io::parse_rfc3339(text("since")).value_or(kZeroTime), text("last"),
+                        item["inMaintenance"].boolean().value_or(false)});
   });
   return messages;
+}
+
+io::Result<std::vector<OutboxMessage>> outbox_of(const kube::Node& node) {
+  const std::string* text = node.annotation(kOutboxAnnotation);
+  return parse_outbox(text ? std::string_view(*text) : std::string_view{});
 }
 
 std::string format_outbox(const std::vector<OutboxMessage>& messages) {
   Json list = Json::array();
   for (const OutboxMessage& message : messages) {
-    Json item = Json::object({{"instance", message.instance},
-                              {"profile", message.profile},
-                              {"at", io::format_rfc3339(message.at)},
-                              {"text", message.text}});
-    if (!message.title.empty()) item.set({"title"}, message.title);
+    Json item = Json::object(
+        {{"instance", message.instance}, {"profile", message.profile}, {"at", io::format_rfc3339(message.at)}});
+    if (message.state) item.set({"state"}, name_of(*message.state));
+    if (message.since != kZeroTime) item.set({"since"}, io::format_rfc3339(message.since));
+    if (!message.last.empty()) item.set({"last"}, message.last);
+    if (message.in_maintenance) item.set({"inMaintenance"}, true);
     list.push_back(std::move(item));
   }
   return list.dump();
@@ -71,6 +84,24 @@ const Deliveries::Attempt* Deliveries::attempt(std::string_view node_uid, std::s
 
 void Deliveries::set_failed(const std::string& node_uid, const std::string& id, int tries, std::string error) {
   nodes_[node_uid][id].attempt = {tries, std::move(error)};
+}
+
+const notify::Message* Deliveries::text(std::string_view node_uid, std::string_view id) const {
+  const Known* known = find(node_uid, id);
+  return known && known->text ? &*known->text : nullptr;
+}
+
+void Deliveries::set_text(const std::string& node_uid, const std::string& id, notify::Message message) {
+  nodes_[node_uid][id].text = std::move(message);
+}
+
+Deliveries::Turn Deliveries::turn(std::string_view node_uid, std::string_view id) const {
+  const Known* known = find(node_uid, id);
+  return known ? known->turn : Turn::unknown;
+}
+
+void Deliveries::set_turn(const std::string& node_uid, const std::string& id, Turn turn) {
+  nodes_[node_uid][id].turn = turn;
 }
 
 void Deliveries::keep_only(std::string_view node_uid, const std::vector<OutboxMessage>& messages) {

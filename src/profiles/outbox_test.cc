@@ -11,18 +11,35 @@ using testing::IsEmpty;
 io::Wall outbox_time(int seconds) { return io::Wall{io::seconds{1'800'000'000 + seconds}}; }
 
 OutboxMessage message(std::string instance, int seconds = 0) {
-  return {std::move(instance), "p", outbox_time(seconds), "", "text"};
+  return {std::move(instance), "p", outbox_time(seconds)};
 }
 
 TEST(OutboxTest, IsReadAsItWasWritten) {
   const std::vector<OutboxMessage> messages{
-      {"tell", "p", outbox_time(1) + io::Duration{1}, "a title", "\"quoted\"\n – ü"},
-      {"ask", "q", outbox_time(2), "", ""}};
+      {"tell", "p", outbox_time(1) + io::Duration{1}, State::in_maintenance, outbox_time(0), "\"q\"\n – ü", true},
+      {"ask", "q", outbox_time(2)}};
   const auto read = parse_outbox(format_outbox(messages));
   ASSERT_TRUE(read);
   EXPECT_EQ(*read, messages);
   EXPECT_THAT(*parse_outbox(""), IsEmpty());
   EXPECT_THAT(*parse_outbox("[]"), IsEmpty());
+}
+
+TEST(OutboxTest, NoMoreIsReadThanCareenWrites) {
+  std::vector<OutboxMessage> messages;
+  for (size_t i = 0; i < kMostMessages + 5; ++i) messages.push_back(message("tell", static_cast<int>(i)));
+  EXPECT_EQ(parse_outbox(format_outbox(messages))->size(), kMostMessages);
+  EXPECT_FALSE(parse_outbox(std::string(kMostOutboxBytes + 1, '[')));
+}
+
+// A record of an earlier careen, or of somebody who wants people to read something.
+TEST(OutboxTest, ATextInARecordIsNotRead) {
+  const auto read = parse_outbox(R"([{"instance":"tell","profile":"p","at":"2026-03-01T10:00:00Z",
+      "title":"click here","text":"click here","state":"click here","since":"click here"}])");
+  ASSERT_TRUE(read);
+  ASSERT_EQ(read->size(), 1u);
+  EXPECT_FALSE(read->front().state);
+  EXPECT_EQ(format_outbox(*read).find("click"), std::string::npos);
 }
 
 TEST(OutboxTest, WhatIsNoOutboxIsToldApart) {
@@ -35,7 +52,7 @@ TEST(OutboxTest, WhatCareenDidNotWriteIsNotSent) {
   ASSERT_TRUE(read);
   ASSERT_EQ(read->size(), 1u);
   EXPECT_EQ(read->front().instance, "tell");
-  EXPECT_EQ(read->front().text, "");
+  EXPECT_EQ(read->front().profile, "");
 }
 
 TEST(OutboxTest, AMomentIsPartOfTheIdentity) {
@@ -57,6 +74,20 @@ TEST(DeliveriesTest, WhatWasSentIsKnownAsLongAsTheNodeShowsIt) {
   EXPECT_TRUE(deliveries.any_sent("uid"));
   deliveries.keep_only("uid", {second});
   EXPECT_FALSE(deliveries.any_sent("uid"));
+}
+
+TEST(DeliveriesTest, TextsAndTurnsAreKnownAsLongAsTheNodeShowsTheMessage) {
+  Deliveries deliveries;
+  const OutboxMessage first = message("tell", 1), second = message("tell", 2);
+  EXPECT_EQ(deliveries.text("uid", first.id()), nullptr);
+  EXPECT_EQ(deliveries.turn("uid", first.id()), Deliveries::Turn::unknown);
+  deliveries.set_text("uid", first.id(), {"", "hello"});
+  deliveries.set_turn("uid", second.id(), Deliveries::Turn::waits);
+  EXPECT_EQ(deliveries.text("uid", first.id())->text, "hello");
+  EXPECT_EQ(deliveries.turn("uid", second.id()), Deliveries::Turn::waits);
+  deliveries.keep_only("uid", {second});
+  EXPECT_EQ(deliveries.text("uid", first.id()), nullptr);
+  EXPECT_EQ(deliveries.turn("uid", second.id()), Deliveries::Turn::waits);
 }
 
 TEST(DeliveriesTest, TriesAreCountedUntilItIsSent) {

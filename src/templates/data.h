@@ -1,6 +1,7 @@
 // What a message is about: the data a template is rendered with.
 #pragma once
 
+#include <string>
 #include <string_view>
 
 #include "io/time.h"
@@ -18,6 +19,8 @@ struct TemplateData {
   bool log_details = false;
   // The node as the API has it, whole or with no more than Template::fields() names.
   kube::JsonView node;
+  // What becomes of the text of a value where the template prints it; null: it stays as it is.
+  std::string (*printed)(std::string value) = nullptr;
 };
 
 }  // namespace careen::templates

@@ -126,7 +126,8 @@ class Interpreter {
     if (!statement.pipe->variables.empty()) return;
     if (!value.exists()) return write("<no value>", statement.place);
     const Value printed = pointed_to(value);
-    write(sprint({&printed, 1}), statement.place);
+    std::string text = sprint({&printed, 1});
+    write(data_.printed ? data_.printed(std::move(text)) : text, statement.place);
   }
 
   Flow choose(const Statement& statement, const Value& dot) {

@@ -5,7 +5,6 @@
 #include "profiles/controller.h"
 #include "profiles/decide.h"
 #include "profiles/info.h"
-#include "profiles/names.h"
 #include "profiles/outbox.h"
 #include "profiles/outcome.h"
 #include "replica/replica.h"
@@ -51,15 +50,18 @@ class Nodes {
 std::vector<profiles::PendingNotification> pending_notifications(const kube::Node& node,
                                                                  const profiles::Deliveries& deliveries) {
   std::vector<profiles::PendingNotification> all;
-  const std::string* text = node.annotation(profiles::kOutboxAnnotation);
-  const auto messages = profiles::parse_outbox(text ? std::string_view(*text) : std::string_view{});
+  const auto messages = profiles::outbox_of(node);
   if (!messages) return all;
   for (const profiles::OutboxMessage& message : *messages) {
     const std::string id = message.id();
     if (deliveries.sent(node.uid, id)) continue;
     const profiles::Deliveries::Attempt* attempt = deliveries.attempt(node.uid, id);
-    all.push_back(
-        {message.instance, message.profile, attempt ? attempt->tries : 0, attempt ? attempt->error : "", message.at});
+    const bool waits = deliveries.turn(node.uid, id) == profiles::Deliveries::Turn::waits;
+    all.push_back({message.instance, message.profile, attempt ? attempt->tries : 0,
+                   attempt ? attempt->error
+                   : waits ? std::string(profiles::kTooManyMessages)
+                           : std::string(),
+                   message.at});
   }
   return all;
 }

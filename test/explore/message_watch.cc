@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 #include <sstream>
 
 #include "profiles/names.h"
+#include "profiles/outbox.h"
 
 namespace careen::explore {
 
@@ -23,6 +25,18 @@ std::string key_of(const std::string& uid, std::string_view profile, std::string
 std::string outbox_of(const NodeFacts& node) {
   const auto found = node.annotations.find(profiles::kOutboxAnnotation);
   return found == node.annotations.end() ? "" : found->second;
+}
+
+// What its outbox has, as expected messages are named.
+std::set<std::string> waiting_of(const NodeFacts& node) {
+  std::set<std::string> waiting;
+  const auto messages = profiles::parse_outbox(outbox_of(node));
+  if (!messages) return waiting;
+  for (const profiles::OutboxMessage& message : *messages) {
+    const std::string_view state = message.state ? name_of(*message.state) : std::string_view{};
+    waiting.insert(fmt::format("{} {}", message.instance, key_of(node.uid, message.profile, state, message.since)));
+  }
+  return waiting;
 }
 
 }  // namespace
@@ -79,10 +93,9 @@ void MessageWatch::moved(const Plan& plan, const NodeFacts& before, const NodeFa
 
 void MessageWatch::altered(const NodeFacts& now) {
   altered_.insert(now.uid);
-  const std::string outbox = outbox_of(now);
+  const std::set<std::string> waiting = waiting_of(now);
   std::erase_if(expected_, [&](const auto& expected) {
-    return expected.second == now.uid && !told_.contains(expected.first) &&
-           outbox.find(expected.first.substr(expected.first.find(' ') + 1)) == std::string::npos;
+    return expected.second == now.uid && !told_.contains(expected.first) && !waiting.contains(expected.first);
   });
   std::erase_if(entered_, [&](const auto& entered) { return entered.first.starts_with(now.uid); });
 }
