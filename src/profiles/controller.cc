@@ -223,7 +223,7 @@ void Controller::offer(const BudgetKey& key) {
 
 BudgetUse Controller::measure_use(const BudgetKey& key) const {
   const io::Wall now = p_.loop.wall_now();
-  if (key.ledger) return {-p_.ledger.room(), {}, std::nullopt};
+  if (key.ledger) return {-p_.ledger.room(), std::nullopt};
   if (!key.lease.empty()) return measure(lease_facts_, key, now);
   if (key.observation) {
     const bool pending = observations_.state(*key.observation, now).kind == observe::ObservationState::Kind::pending;
