@@ -37,6 +37,9 @@ class ChartTest(unittest.TestCase):
                             ("webhook.certificate=none", "certificate"), ("metrics.port=80", "port"),
                             ("webhook.certificate=secret,webhook.caBundle=YQ==", "existingSecret"),
                             ("config.existingSecret=a,config.existingConfigMap=b", "exclude each other"),
+                            ("profiles.leaseNamespaces={other}", "profiles.leaseNames"),
+                            ("config.maintenance=- {name: a\\, type: stagger\\, config: {}}", "profiles.leaseNames"),
+                            ("networkPolicy.metricsFrom={everybody}", "metricsFrom"),
                             ("serviceAccount.create=false", "serviceAccount.name")):
             with self.subTest(wrong):
                 result = helm("template", "careen", CHART, "--set", wrong)
@@ -123,6 +126,84 @@ class ChartTest(unittest.TestCase):
         self.assertNotIn(secrets, rights(values="nodemaintenance"))
         self.assertFalse([one for one in objects(render("default", "--set", "rbac.create=false"))
                           if one["apiVersion"].startswith("rbac")])
+
+    def test_leases_are_named(self):
+        """Of the leases in careen's namespace and in those of stagger, careen may change its own and those it is told
+        of; only creating, and watching a namespace, cannot be limited to names."""
+        locks = {"profiles": "maintenance-controller-leader-election.cloud.sap",
+                 "nodemaintenance": "135b1886.medik8s.io"}
+        ledger = {"careen-ledger"} | {f"careen-ledger-{part}" for part in range(1, 16)}
+        for name in self.each():
+            documents = objects(render(name))
+            arguments = find(documents, "Deployment")["spec"]["template"]["spec"]["containers"][0]["args"]
+            controllers = arguments[0].removeprefix("--controllers=").split(",")
+            changed = {}
+            for role in (one for one in documents if one["kind"] in ("Role", "ClusterRole")):
+                place = role["metadata"].get("namespace")
+                for rule in (one for one in role["rules"] if "leases" in one.get("resources", [])):
+                    self.assertNotEqual(place, None, "leases of all namespaces")
+                    if place == "medik8s-leases":
+                        continue  # for this purpose alone; their names are those of the nodes
+                    if "resourceNames" not in rule:
+                        self.assertLessEqual(set(rule["verbs"]), {"create", "list", "watch"}, role["metadata"]["name"])
+                    elif {"update", "patch", "delete"} & set(rule["verbs"]):
+                        changed.setdefault(place, set()).update(rule["resourceNames"])
+            own = {locks[one] for one in controllers} | ledger
+            told = {"maintenance-stagger-0", "maintenance-stagger-1", "slack-thread"}
+            wanted = {"careen-test": own}
+            if name == "profiles":
+                wanted = {"careen-test": own | told, "default": told, "kube-system": told}
+            self.assertEqual(changed, wanted)
+
+    def test_names_of_leases_are_those_of_the_code(self):
+        code = "".join((ROOT / "src" / path).read_text() for path in (
+            "replica/replica.h", "nodemaintenance/names.h", "budget/ledger.h", "budget/pause.h"))
+        rendered = render("default")
+        for name in ("maintenance-controller-leader-election.cloud.sap", "135b1886.medik8s.io", "careen-ledger",
+                     "careen-pause"):
+            self.assertIn(f'"{name}"', code)
+            self.assertIn(name, rendered)
+
+    def test_plain_rights_live_in_a_namespace_of_their_own(self):
+        namespaces = {one["metadata"].get("namespace") for one in objects((ROOT / "deploy/rbac.yaml").read_text())}
+        self.assertEqual(namespaces, {None, "careen-system", "default"})
+
+    def test_the_token_is_mounted_where_it_is_needed(self):
+        """And is there also when somebody else made the account."""
+        for name in self.each():
+            documents = objects(render(name))
+            if account := find(documents, "ServiceAccount"):
+                self.assertIs(account["automountServiceAccountToken"], False)
+            pod = find(documents, "Deployment")["spec"]["template"]["spec"]
+            self.assertIs(pod["automountServiceAccountToken"], True)
+            self.assertIs(pod["enableServiceLinks"], False)
+            self.assertEqual(pod["securityContext"]["seccompProfile"], {"type": "RuntimeDefault"})
+
+    def test_network_policy(self):
+        """Off by default. On, each port of the pods is open to whom the values name, and no other port."""
+        self.assertIsNone(find(objects(render("default")), "NetworkPolicy"))
+        for name in self.each():
+            documents = objects(render(name, "--set", "networkPolicy.enabled=true"))
+            pod = find(documents, "Deployment")["spec"]["template"]
+            spec = find(documents, "NetworkPolicy")["spec"]
+            self.assertLessEqual(spec["podSelector"]["matchLabels"].items(), pod["metadata"]["labels"].items())
+            self.assertEqual(spec["policyTypes"], ["Ingress"])
+            ports = {port["containerPort"]: port["name"] for port in pod["spec"]["containers"][0]["ports"]}
+            peers = {ports[rule["ports"][0]["port"]]: rule.get("from") for rule in spec["ingress"]}
+            self.assertEqual(set(peers), set(ports.values()))
+            self.assertEqual(len(spec["ingress"]), len(ports))
+            # The replicas ask each other; who else may is a value. Probes and webhook are open unless it is told to whom.
+            self.assertEqual(peers["metrics"][0], {"podSelector": spec["podSelector"]})
+            if name == "profiles":
+                self.assertEqual(peers["metrics"][1:], [{
+                    "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "monitoring"}},
+                    "podSelector": {"matchLabels": {"app.kubernetes.io/name": "prometheus"}}}])
+            else:
+                self.assertEqual(len(peers["metrics"]), 1)
+            told = name == "nodemaintenance"
+            self.assertEqual(peers["health"], [{"ipBlock": {"cidr": "10.0.0.0/8"}}] if told else None)
+            if "webhook" in peers:
+                self.assertEqual(peers["webhook"], [{"ipBlock": {"cidr": "10.1.0.0/16"}}] if told else None)
 
     def test_roles_are_bound(self):
         """Every role but those for people is bound to careen's account, under its own name."""

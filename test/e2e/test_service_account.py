@@ -9,6 +9,7 @@ from cluster import ROOT
 from harness import LIMIT, NODES, READ_PAUSES, CareenTest, profile_config
 
 LEASES = "kube-system"
+HOME = "careen-system"  # of deploy/rbac.yaml
 RULES = {
     "nodes": {"apiGroups": [""], "resources": ["nodes"], "verbs": ["get", "list", "watch", "patch"]},
     "pods": {"apiGroups": [""], "resources": ["pods"], "verbs": ["get", "list", "watch", "delete"]},
@@ -25,12 +26,12 @@ MANIFEST = [RULES[name] for name in ("nodes", "pods", "events", "leases", "hyper
 CHART = MANIFEST + [RULES["apps"], RULES["eviction"]]
 
 
-def config():
-    """The round of all tests, spaced out by leases of another namespace than the lock's."""
+def config(leases=LEASES):
+    """The round of all tests, spaced out by leases of that namespace."""
     return profile_config().replace("  trigger:", f"""\
   - name: spaced
     type: stagger
-    config: {{duration: 1s, leaseName: e2e-rights, leaseNamespace: {LEASES}, parallel: {NODES}}}
+    config: {{duration: 1s, leaseName: e2e-rights, leaseNamespace: {leases}, parallel: {NODES}}}
   trigger:""", 1).replace("check: room", "check: room && spaced")
 
 
@@ -38,13 +39,14 @@ class ServiceAccountTest(CareenTest):
 
     def setUp(self):
         super().setUp()
-        for index in range(NODES):
-            path = f"/apis/coordination.k8s.io/v1/namespaces/{LEASES}/leases/e2e-rights-{index}"
-            self.addCleanup(self.api.delete, path)
+        for namespace in (LEASES, HOME):
+            for index in range(NODES):
+                path = f"/apis/coordination.k8s.io/v1/namespaces/{namespace}/leases/e2e-rights-{index}"
+                self.addCleanup(self.api.delete, path)
 
-    def _run_round(self, names, **changes):
+    def _run_round(self, names, leases=LEASES, **changes):
         """Under election, until the events are there; the replica goes on."""
-        careen = self.start_elected(self.write("maintenance.yaml", config()), **changes).wait_ready()
+        careen = self.start_elected(self.write("maintenance.yaml", config(leases)), **changes).wait_ready()
         self.wait_leading(careen)
         self.want_maintenance(names)
         self.watch.wait_until(self.done(names), 120, "the end of the round")
@@ -61,21 +63,25 @@ class ServiceAccountTest(CareenTest):
         vain."""
         with open(os.path.join(ROOT, "deploy", "rbac.yaml")) as file:
             manifest = file.read()
-        self.cluster.kubectl("apply", "-f", "-", stdin=manifest)
-        token = self.token("kube-system", "careen")
-        kubeconfig = self.kubeconfig(user={"tokenFile": self.write("token", token)}, namespace="kube-system")
-        careen = self._run_round(self.node_names, namespace="kube-system", kubeconfig=kubeconfig)
+        self.assertIn("[maintenance-stagger-0]", manifest)
+        named = ", ".join(f"e2e-rights-{index}" for index in range(NODES))
+        self.cluster.kubectl("apply", "-f", "-", stdin=json.dumps(
+            {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": HOME}}))
+        self.cluster.kubectl("apply", "-f", "-", stdin=manifest.replace("[maintenance-stagger-0]", f"[{named}]"))
+        token = self.token(HOME, "careen")
+        kubeconfig = self.kubeconfig(user={"tokenFile": self.write("token", token)}, namespace=HOME)
+        careen = self._run_round(self.node_names, HOME, namespace=HOME, kubeconfig=kubeconfig)
         self.assertEqual(careen.open_problems(), {})
         self.assertEqual(careen.stop(), 0)
         self.assertEqual(self._refused(), set())
 
         entries = self.audit.entries()
-        self.assertEqual({entry["user"]["username"] for entry in entries}, {"system:serviceaccount:kube-system:careen"})
+        self.assertEqual({entry["user"]["username"] for entry in entries}, {f"system:serviceaccount:{HOME}:careen"})
         used = {(resource_of(entry), entry["verb"]) for entry in entries}
         granted = set()
         for name in ("clusterrole/careen", "clusterrole/careen-profiles", "clusterrole/careen-auth", "role/careen",
                      "role/careen-profiles", "role/careen-events"):
-            namespace = "default" if name.endswith("-events") else "kube-system"
+            namespace = "default" if name.endswith("-events") else HOME
             role = json.loads(self.cluster.kubectl("get", "-n", namespace, name, "-o", "json"))
             granted |= {(resource, verb) for rule in role["rules"] for resource in rule.get("resources", [])
                         for verb in rule["verbs"]}

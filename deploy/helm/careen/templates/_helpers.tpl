@@ -46,6 +46,16 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- if and (include "careen.webhook" .) (eq .Values.webhook.certificate "selfSigned") }}true{{ end -}}
 {{- end -}}
 
+{{- /* The leases that careen changes in its own namespace: locks, as the controllers are; ledger. */ -}}
+{{- define "careen.ownLeases" -}}
+{{- $names := list }}
+{{- if include "careen.profiles" . }}{{ $names = append $names "maintenance-controller-leader-election.cloud.sap" }}{{ end }}
+{{- if include "careen.nodemaintenance" . }}{{ $names = append $names "135b1886.medik8s.io" }}{{ end }}
+{{- $names = append $names "careen-ledger" }}
+{{- range untilStep 1 16 1 }}{{ $names = append $names (printf "careen-ledger-%d" .) }}{{ end }}
+{{- join ", " $names }}
+{{- end -}}
+
 {{- define "careen.webhookService" -}}{{ include "careen.fullname" . }}-webhook{{- end -}}
 {{- define "careen.webhookSecret" -}}
 {{- if eq .Values.webhook.certificate "secret" -}}
