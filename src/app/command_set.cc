@@ -1,10 +1,8 @@
 #include "app/command_set.h"
 
-#include <fmt/format.h>
-
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <cstdio>
+#include <sstream>
 
 #include "app/command_tree.h"
 #include "app/screen.h"
@@ -53,6 +51,13 @@ std::string title_of(CommandGroup group) {
   return "";
 }
 
+int refuse_usage(const std::exception& error) {
+  Screen screen(process_screen());
+  screen.note(error.what());
+  screen.note("Run with --help for more information.");
+  return kUsage;
+}
+
 }  // namespace
 
 Commands::Commands(std::string called)
@@ -83,16 +88,17 @@ int Commands::parse_and_run(std::vector<std::string> words) {
     std::reverse(words.begin(), words.end());
     app_->parse(words);
   } catch (const CLI::ParseError& e) {
-    const int code = app_->exit(e);
-    return code == 0 ? 0 : kUsage;
+    std::ostringstream help, told_below;
+    if (app_->exit(e, help, told_below) != 0) return refuse_usage(e);
+    Screen(process_screen()).document(help.str());
+    return 0;
   }
   for (const Entry& entry : entries_) {
     if (!*entry.command) continue;
     try {
       return entry.run();
     } catch (const UsageError& e) {
-      fmt::print(stderr, "{}\nRun with --help for more information.\n", e.what());
-      return kUsage;
+      return refuse_usage(e);
     }
   }
   return kUsage;

@@ -5,6 +5,8 @@
 #include <algorithm>
 
 #include "app/view_source.h"
+#include "io/printable.h"
+
 namespace careen::app {
 
 namespace {
@@ -164,7 +166,8 @@ std::string completion_answer(const Completion& completion, const std::vector<st
     out += candidate.text.empty() ? candidate.value + "\n" : fmt::format("{}\t{}\n", candidate.value, candidate.text);
   }
   for (const std::string& name : names) {
-    if (name.starts_with(completion.begun)) out += completion.prefix + name + "\n";
+    // A shell shows them and puts them into the command line.
+    if (name.starts_with(completion.begun) && io::printable(name) == name) out += completion.prefix + name + "\n";
   }
   const int directive = completion.names == Names::files ? 0 : completion.names == Names::folders ? 16 : 4;
   return out + fmt::format(":{}\n", directive);

@@ -1,5 +1,3 @@
-#include <fmt/format.h>
-
 #include <CLI/CLI.hpp>
 #include <memory>
 
@@ -7,6 +5,7 @@
 #include "app/command_set.h"
 #include "app/completion.h"
 #include "app/completion_names.h"
+#include "app/screen.h"
 
 namespace careen::app {
 
@@ -14,7 +13,7 @@ void add_completion_command(Commands& commands) {
   auto shell = std::make_shared<std::string>();
   CLI::App& command = commands.add("completion", "Print the script that completes careen's commands in a shell",
                                    CommandGroup::more, [shell] {
-                                     fmt::print("{}", completion_script(*shell));
+                                     Screen(process_screen()).document(completion_script(*shell));
                                      return 0;
                                    });
   command.footer(
@@ -31,7 +30,7 @@ void add_completion_command(Commands& commands) {
 
 int print_completion(const Commands& commands, const std::vector<std::string>& words) {
   const Completion found = complete(describe(commands.tree()), words);
-  fmt::print("{}", completion_answer(found, names_for_completion(found)));
+  Screen(process_screen()).document(completion_answer(found, names_for_completion(found)));
   return 0;
 }
 

@@ -204,9 +204,7 @@ int run_demo(const DemoOptions& options) {
   Screen screen(process_screen());
   if (options.print_config) {
     const io::RealLoop loop;
-    std::string config = demo_config(loop.wall_now());
-    config.pop_back();
-    screen.line(config);
+    screen.document(demo_config(loop.wall_now()));
     return 0;
   }
   Demo demo(options, screen);

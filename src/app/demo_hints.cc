@@ -67,10 +67,11 @@ std::vector<Hint> demo_hints(const DemoPlace& place) {
 }
 
 void print_demo_start(Screen& screen, const DemoPlace& place) {
-  screen.line(fmt::format("{}: careen on a model cluster of {} nodes in 3 zones, {}",
-                          screen.paint(Colour::bold, "careen demo"), place.nodes, speed_text(place.speed)));
+  screen.line(
+      screen.paint(Colour::bold, "careen demo") +
+      fmt::format(": careen on a model cluster of {} nodes in 3 zones, {}", place.nodes, speed_text(place.speed)));
   screen.line("");
-  screen.line(fmt::format("  Dashboard   {}/", screen.paint(Colour::bold, place.dashboard)));
+  screen.line("  Dashboard   " + screen.paint(Colour::bold, place.dashboard) + "/");
   screen.line(fmt::format("  Kubeconfig  {}", place.kubeconfig));
   screen.line(fmt::format("  Profiles    {}", place.config));
   screen.line("");

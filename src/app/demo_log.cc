@@ -40,7 +40,7 @@ Colour colour_of(const Entry& entry) {
 }  // namespace
 
 void DemoLog::line(io::Wall time, Colour colour, const std::string& text) {
-  screen_.line(fmt::format("{}  {}", screen_.paint(Colour::dim, time_of_day(time)), screen_.paint(colour, text)));
+  screen_.line(screen_.paint(Colour::dim, time_of_day(time)) + "  " + screen_.paint(colour, text));
 }
 
 void DemoLog::tell(io::Wall time, const std::string& node, const std::string& text) {

@@ -1,11 +1,10 @@
-#include <fmt/format.h>
-
 #include <CLI/CLI.hpp>
 #include <memory>
 
 #include "app/command_list.h"
 #include "app/command_set.h"
 #include "app/docs_text.h"
+#include "app/screen.h"
 #include "profiles/plugins.h"
 #include "version_info.h"
 
@@ -18,9 +17,10 @@ int print_docs(const std::string& what) {
   Commands documented("careen");
   add_all_commands(documented);
   const CommandDoc tree = describe(documented.tree());
-  fmt::print("{}", what == "man"        ? man_page(tree, CAREEN_VERSION)
-                   : what == "markdown" ? commands_markdown(tree)
-                                        : configuration_markdown(profiles::all_plugins()));
+  Screen(process_screen())
+      .document(what == "man"        ? man_page(tree, CAREEN_VERSION)
+                : what == "markdown" ? commands_markdown(tree)
+                                     : configuration_markdown(profiles::all_plugins()));
   return 0;
 }
 

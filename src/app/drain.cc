@@ -96,7 +96,7 @@ class Drain {
   Task<int> break_off();
   int report(int code);
 
-  void say(std::string_view text) {
+  void say(const Line& text) {
     if (!options_.json) screen_.line(text);
   }
 
@@ -252,8 +252,8 @@ void Drain::finish(Work& work, const Progress& progress) {
     work.report.end = DrainEnd::drained;
     const std::string details = fmt::format(
         " ({} in {})", count_text(static_cast<size_t>(progress.pods_to_evict), "pod"), age_text(work.report.took));
-    say(fmt::format("node/{} {}{}", work.node.name, screen_.paint(Colour::green, "drained"),
-                    screen_.live() ? screen_.paint(Colour::dim, details) : ""));
+    say(fmt::format("node/{} ", work.node.name) + screen_.paint(Colour::green, "drained") +
+        (screen_.live() ? screen_.paint(Colour::dim, details) : Line()));
   }
   // Newcomers are nobody's business any more.
   engine_.end(key_of(work));
@@ -278,7 +278,7 @@ int Drain::report(int code) {
   std::vector<DrainedNode> nodes;
   for (const Work& work : work_) nodes.push_back(work.report);
   if (options_.json) {
-    session_.screen.line(drain_document(nodes).dump());
+    screen_.document(drain_document(nodes).dump());
     return code;
   }
   if (code == 0) return code;

@@ -73,7 +73,7 @@ class Rehearsal {
         show(node, plan);
       }
     }
-    if (options_.json) screen_.line(kube::Json::object({{"nodes", document_}}).dump());
+    if (options_.json) screen_.document(kube::Json::object({{"nodes", document_}}).dump());
     co_return possible ? 0 : kFailed;
   }
 
@@ -155,8 +155,8 @@ class Rehearsal {
     const std::string_view verb = options_.drain.disable_eviction ? "deleting" : "evicting";
     for (const PlannedPod& pod : plan.pods) {
       const std::string_view does = pod.fate == drain::Fate::await ? "waiting for the end of" : verb;
-      const std::string held = pod.obstacle.empty() ? "" : screen_.paint(Colour::yellow, ": " + pod.obstacle);
-      screen_.line(fmt::format("{} pod {}/{} {}{}", does, pod.ns, pod.name, mark(), held));
+      const Line held = pod.obstacle.empty() ? Line() : screen_.paint(Colour::yellow, ": " + pod.obstacle);
+      screen_.line(fmt::format("{} pod {}/{} {}", does, pod.ns, pod.name, mark()) + held);
     }
     const auto held = static_cast<size_t>(
         std::count_if(plan.pods.begin(), plan.pods.end(), [](const PlannedPod& pod) { return !pod.obstacle.empty(); }));

@@ -43,7 +43,7 @@ void print(Screen& screen, Format format, const std::vector<Json>& stories) {
   if (format == Format::text) {
     for (size_t index = 0; index < stories.size(); ++index) {
       if (index > 0) screen.line("");
-      for (const std::string& line : explain_lines(stories[index].view(), screen)) screen.line(line);
+      for (const Line& line : explain_lines(stories[index].view(), screen)) screen.line(line);
     }
     return;
   }
@@ -52,9 +52,7 @@ void print(Screen& screen, Format format, const std::vector<Json>& stories) {
   if (stories.size() > 1) {
     for (const Json& story : stories) document.push_back(story);
   }
-  std::string text = format == Format::yaml ? yaml_text(document.view()) : document.dump();
-  if (text.ends_with('\n')) text.pop_back();
-  screen.line(text);
+  screen.document(format == Format::yaml ? yaml_text(document.view()) : document.dump());
 }
 
 Task<int> explain(ViewSession& session, std::vector<std::string> paths, Format format) {

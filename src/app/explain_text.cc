@@ -34,10 +34,10 @@ class Page {
         now_(time_of(story["time"]).value_or(io::Wall{})),
         width_(std::max(screen.size().width, kNarrowest)) {}
 
-  std::vector<std::string> lines() {
+  std::vector<Line> lines() {
     add_header();
     story_["pauses"].for_each_element([this](JsonView pause) {
-      add_text("", verdict_mark(screen_, "error") + " ", pause_text(pause, now_), Colour::yellow, 2);
+      add_text("", verdict_mark(screen_, "error") + " ", pause_text(pause, now_), Colour::yellow);
     });
     if (story_["profiles"].size() == 0) {
       blank();
@@ -54,14 +54,13 @@ class Page {
  private:
   void blank() { lines_.emplace_back(); }
 
-  // `head` (of `head_width` characters, its own if 0) once, then the text in as many lines as it needs.
-  void add_text(const std::string& indent, const std::string& head, const std::string& text,
-                Colour colour = Colour::plain, size_t head_width = 0) {
-    const size_t before = text_width(indent) + (head_width > 0 ? head_width : text_width(head));
+  // `head` once, then the text in as many lines as it needs.
+  void add_text(const std::string& indent, const Line& head, const std::string& text, Colour colour = Colour::plain) {
+    const size_t before = text_width(indent) + head.width();
     const size_t room = width_ > before + kNarrowest / 2 ? width_ - before : kNarrowest / 2;
     bool first = true;
     for (const std::string& part : wrap(text, room)) {
-      const std::string start = first ? indent + head : std::string(before, ' ');
+      const Line start = first ? indent + head : Line(std::string(before, ' '));
       lines_.push_back(start + screen_.paint(colour, part));
       first = false;
     }
@@ -71,21 +70,21 @@ class Page {
   void add_fact(const std::string& indent, const std::string& name, const std::string& text,
                 Colour colour = Colour::plain) {
     constexpr size_t kColumn = 12;
-    add_text(indent, screen_.paint(Colour::dim, pad(name, kColumn)), text, colour, kColumn);
+    add_text(indent, screen_.paint(Colour::dim, pad(name, kColumn)), text, colour);
   }
 
   void add_header() {
     const bool ready = story_["ready"].boolean().value_or(false);
     const bool cordoned = story_["cordoned"].boolean().value_or(false);
     const std::string name = "node/" + shown(story_["node"]);
-    lines_.push_back(
-        fmt::format("{}  {}{}", screen_.paint(Colour::bold, name),
-                    ready ? screen_.paint(Colour::green, "ready") : screen_.paint(Colour::red, "not ready"),
-                    cordoned ? ", " + screen_.paint(Colour::yellow, "cordoned") : ""));
+    Line header = screen_.paint(Colour::bold, name) + "  ";
+    header += ready ? screen_.paint(Colour::green, "ready") : screen_.paint(Colour::red, "not ready");
+    if (cordoned) header += ", " + screen_.paint(Colour::yellow, "cordoned");
+    lines_.push_back(std::move(header));
     std::string labels;
     story_["labels"].for_each_member([&](std::string_view key, JsonView value) {
       if (is_noise(key)) return;
-      labels += fmt::format("{}{}={}", labels.empty() ? "" : ", ", printable(key), shown(value));
+      labels += fmt::format("{}{}={}", labels.empty() ? "" : ", ", key, shown(value));
     });
     if (!labels.empty()) add_fact("  ", "labels", labels);
     if (story_["taints"].size() > 0) add_fact("  ", "taints", list_text(story_["taints"], 10));
@@ -101,11 +100,10 @@ class Page {
     const std::string name = shown(profile["name"]);
     std::string state = shown(profile["state"]);
     if (profile["since"].exists()) state += " since " + when_text(profile["since"], now_);
-    add_text("", fmt::format("{} {}: ", screen_.paint(Colour::dim, "profile"), screen_.paint(Colour::bold, name)),
-             state, Colour::plain, text_width(name) + 10);
+    add_text("", screen_.paint(Colour::dim, "profile") + " " + screen_.paint(Colour::bold, name) + ": ", state);
     if (const std::string summary = shown(profile["summary"]); !summary.empty()) add_text("  ", "", summary);
     if (const std::string error = shown(profile["error"]); !error.empty()) {
-      add_text("  ", verdict_mark(screen_, "error") + " ", error, Colour::yellow, 2);
+      add_text("  ", verdict_mark(screen_, "error") + " ", error, Colour::yellow);
     }
     if (profile["wake"].exists()) add_fact("  ", "next change", when_text(profile["wake"], now_));
     profile["transitions"].for_each_element([this](JsonView transition) { add_transition(transition); });
@@ -118,8 +116,8 @@ class Page {
     const std::string arrow = screen_.unicode() ? "→" : "->";
     const std::string target = fmt::format("{} {}", arrow, shown(transition["target"]));
     const std::string expression = shown(transition["expression"]);
-    add_text("  ", fmt::format("{} {} ", verdict_mark(screen_, verdict), screen_.paint(Colour::bold, target)),
-             expression.empty() ? "" : "if " + expression, Colour::plain, text_width(target) + 3);
+    add_text("  ", verdict_mark(screen_, verdict) + " " + screen_.paint(Colour::bold, target) + " ",
+             expression.empty() ? "" : "if " + expression);
     const auto tree = why_lines(transition["why"], screen_, "    ", width_, expression);
     lines_.insert(lines_.end(), tree.begin(), tree.end());
     const std::string error = shown(transition["error"]);
@@ -133,15 +131,14 @@ class Page {
     const int64_t total = count_of(drain["total"]), left = count_of(drain["left"]);
     add_text("", screen_.paint(Colour::bold, "drain") + " ",
              fmt::format("for {}: {} since {}", shown(drain["owner"]), shown(drain["phase"]),
-                         when_text(drain["begun"], now_)),
-             Colour::plain, 6);
+                         when_text(drain["begun"], now_)));
     const double share = static_cast<double>(count_of(drain["percent"])) / 100;
-    lines_.push_back(fmt::format("  {} {} %, {} of {} left", bar_text(screen_, kDrainBarWidth, share, Colour::green),
-                                 count_of(drain["percent"]), left, count_text(static_cast<size_t>(total), "pod")));
+    lines_.push_back("  " + bar_text(screen_, kDrainBarWidth, share, Colour::green) +
+                     fmt::format(" {} %, {} of {} left", count_of(drain["percent"]), left,
+                                 count_text(static_cast<size_t>(total), "pod")));
     add_pods(drain["pods"], left);
-    drain["errors"].for_each_element([this](JsonView error) {
-      add_text("  ", verdict_mark(screen_, "error") + " ", shown(error), Colour::yellow, 2);
-    });
+    drain["errors"].for_each_element(
+        [this](JsonView error) { add_text("  ", verdict_mark(screen_, "error") + " ", shown(error), Colour::yellow); });
   }
 
   void add_pods(JsonView pods, int64_t left) {
@@ -153,17 +150,17 @@ class Page {
       const std::string stage = shown(pod["stage"]);
       const bool held = stage == "blocked" || stage == "failed" || pod["budget"].exists();
       const bool last = index + 1 == count && !more;
-      const std::string branch = screen_.paint(Colour::dim, last ? drawn.last : drawn.middle);
-      const std::string mark = verdict_mark(screen_, held ? "no" : "note");
+      const Line branch = screen_.paint(Colour::dim, last ? drawn.last : drawn.middle);
+      const Line mark = verdict_mark(screen_, held ? "no" : "note");
       const auto since = time_of(pod["since"]);
       const std::string age = since ? " for " + age_text(now_ - *since) : "";
       const std::string text =
           fmt::format("{}/{}: {}{}: {}", shown(pod["namespace"]), shown(pod["name"]), stage, age, shown(pod["reason"]));
-      add_text("  ", branch + mark + " ", text, held ? Colour::bold_red : Colour::plain, 5);
+      add_text("  ", branch + mark + " ", text, held ? Colour::bold_red : Colour::plain);
     }
     if (more) {
       const auto rest = static_cast<size_t>(left) - count;
-      lines_.push_back(fmt::format("  {}{} more", screen_.paint(Colour::dim, drawn.last), rest));
+      lines_.push_back("  " + screen_.paint(Colour::dim, drawn.last) + fmt::format("{} more", rest));
     }
   }
 
@@ -177,10 +174,10 @@ class Page {
       }
       if (maintenance["since"].exists()) text += " since " + when_text(maintenance["since"], now_);
       const std::string name = "nodemaintenance/" + shown(maintenance["name"]);
-      add_text("", screen_.paint(Colour::bold, name) + ": ", text, Colour::plain, text_width(name) + 2);
+      add_text("", screen_.paint(Colour::bold, name) + ": ", text);
       if (const std::string reason = shown(maintenance["reason"]); !reason.empty()) add_fact("  ", "reason", reason);
       const std::string error = shown(maintenance["error"]);
-      if (!error.empty()) add_text("  ", verdict_mark(screen_, "error") + " ", error, Colour::yellow, 2);
+      if (!error.empty()) add_text("  ", verdict_mark(screen_, "error") + " ", error, Colour::yellow);
     });
   }
 
@@ -194,8 +191,7 @@ class Page {
                fmt::format("{} of profile {}, due {}, {}{}{}", shown(pending["instance"]), shown(pending["profile"]),
                            when_text(pending["since"], now_),
                            count_text(static_cast<size_t>(count_of(pending["attempts"])), "attempt"),
-                           error.empty() ? "" : ": ", error),
-               Colour::plain, 2);
+                           error.empty() ? "" : ": ", error));
     });
   }
 
@@ -210,7 +206,7 @@ class Page {
       const auto at = time_of(entry["time"]);
       const std::string time = at ? io::format_rfc3339(std::chrono::floor<io::seconds>(*at)) : "";
       add_text("  ", screen_.paint(Colour::dim, time) + "  ", shown(entry["text"]),
-               shown(entry["kind"]) == "error" ? Colour::yellow : Colour::plain, time.size() + 2);
+               shown(entry["kind"]) == "error" ? Colour::yellow : Colour::plain);
     }
   }
 
@@ -218,11 +214,11 @@ class Page {
   const Screen& screen_;
   io::Wall now_;
   size_t width_;
-  std::vector<std::string> lines_;
+  std::vector<Line> lines_;
 };
 
 }  // namespace
 
-std::vector<std::string> explain_lines(JsonView story, const Screen& screen) { return Page(story, screen).lines(); }
+std::vector<Line> explain_lines(JsonView story, const Screen& screen) { return Page(story, screen).lines(); }
 
 }  // namespace careen::app

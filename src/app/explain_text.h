@@ -11,6 +11,6 @@
 namespace careen::app {
 
 // Lines that fit the screen's width, in its colours and characters.
-std::vector<std::string> explain_lines(kube::JsonView story, const Screen& screen);
+std::vector<Line> explain_lines(kube::JsonView story, const Screen& screen);
 
 }  // namespace careen::app

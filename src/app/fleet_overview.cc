@@ -15,10 +15,10 @@ namespace {
 
 constexpr size_t kHoldersShown = 5;
 
-void add_section(std::vector<std::string>& lines, const Row& header, const std::vector<Row>& rows, size_t width) {
+void add_section(std::vector<Line>& lines, const Row& header, const std::vector<Row>& rows, size_t width) {
   if (rows.empty()) return;
   lines.emplace_back();
-  for (const std::string& line : table_lines(header, rows)) lines.push_back(fit(line, width));
+  for (const std::string& line : table_lines(header, rows)) lines.emplace_back(fit(line, width));
 }
 
 std::string leader_line(const FleetModel& fleet) {
@@ -77,9 +77,9 @@ std::vector<Row> drain_rows(const FleetModel& fleet, io::Wall now) {
 
 }  // namespace
 
-std::vector<std::string> overview_lines(const FleetModel& fleet, const Screen& screen, io::Wall now) {
+std::vector<Line> overview_lines(const FleetModel& fleet, const Screen& screen, io::Wall now) {
   const size_t width = screen.size().width;
-  std::vector<std::string> lines = {fit(leader_line(fleet), width)};
+  std::vector<Line> lines = {fit(leader_line(fleet), width)};
   const auto alarms = alarm_lines(fleet["pauses"], fleet["problems"], screen, width, now);
   lines.insert(lines.end(), alarms.begin(), alarms.end());
   add_section(lines, {"PROFILE", "OPERATIONAL", "REQUIRED", "IN MAINTENANCE"}, profile_rows(fleet), width);

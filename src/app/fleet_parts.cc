@@ -14,9 +14,9 @@ namespace careen::app {
 using kube::JsonView;
 
 PaintedLine& PaintedLine::add(std::string_view text, Colour colour) {
-  const std::string cut = fit(text, room_);
-  room_ -= text_width(cut);
-  out_ += screen_.paint(colour, cut);
+  const Line cut = screen_.paint(colour, fit(text, room_));
+  room_ -= cut.width();
+  out_ += cut;
   return *this;
 }
 
@@ -57,13 +57,12 @@ std::string budget_name(JsonView budget) {
   return fmt::format("{} ({})", shown(budget["name"]), shown(budget["kind"]));
 }
 
-std::vector<std::string> alarm_lines(JsonView pauses, JsonView problems, const Screen& screen, size_t width,
-                                     io::Wall now) {
-  std::vector<std::string> lines;
+std::vector<Line> alarm_lines(JsonView pauses, JsonView problems, const Screen& screen, size_t width, io::Wall now) {
+  std::vector<Line> lines;
   const auto add = [&](const std::string& text) {
     bool first = true;
     for (const std::string& part : wrap(text, width > 22 ? width - 2 : 20)) {
-      lines.push_back((first ? verdict_mark(screen, "error") + " " : "  ") + screen.paint(Colour::yellow, part));
+      lines.push_back((first ? verdict_mark(screen, "error") + " " : Line("  ")) + screen.paint(Colour::yellow, part));
       first = false;
     }
   };

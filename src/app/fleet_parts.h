@@ -19,12 +19,12 @@ class PaintedLine {
   // The text in a column of so many characters.
   PaintedLine& column(std::string_view text, size_t width, Colour colour = Colour::plain);
   PaintedLine& bar(size_t width, double share, Colour colour);
-  std::string text() const { return out_; }
+  const Line& line() const { return out_; }
 
  private:
   const Screen& screen_;
   size_t room_;
-  std::string out_;
+  Line out_;
 };
 
 // Operational, required, in maintenance: counts of a profile.
@@ -38,7 +38,7 @@ std::string blocked_text(kube::JsonView drain);
 // few (maxMaintenance)
 std::string budget_name(kube::JsonView budget);
 // Lines with a warning's mark for everything that is paused or wrong.
-std::vector<std::string> alarm_lines(kube::JsonView pauses, kube::JsonView problems, const Screen& screen, size_t width,
-                                     io::Wall now);
+std::vector<Line> alarm_lines(kube::JsonView pauses, kube::JsonView problems, const Screen& screen, size_t width,
+                              io::Wall now);
 
 }  // namespace careen::app

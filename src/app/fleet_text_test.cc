@@ -2,38 +2,11 @@
 
 #include <gtest/gtest.h>
 
-#include "app/terminal_table.h"
+#include "app/test_documents.h"
 #include "app/test_screen.h"
 
 namespace careen::app {
 namespace {
-
-constexpr std::string_view kFleet = R"({
-  "time": "2026-03-02T10:00:00Z",
-  "careen": {"version": "0.1.0", "identity": "careen-0_x", "leading": true, "holder": "careen-0_x", "speed": 1},
-  "pauses": [{"profile": "repair", "by": "ana@host", "since": "2026-03-02T09:00:00Z"}],
-  "profiles": [{"name": "os-update", "states": {"operational": 1, "maintenance-required": 1, "in-maintenance": 1}},
-               {"name": "repair", "states": {"operational": 3, "maintenance-required": 0, "in-maintenance": 0}}],
-  "labels": [],
-  "nodes": [
-    {"name": "node-1", "ready": true, "cordoned": false, "profiles": [{"name": "os-update", "state": "operational"}]},
-    {"name": "node-2", "ready": true, "cordoned": true, "profiles": [{"name": "os-update", "state": "in-maintenance"}]},
-    {"name": "node-3", "ready": false, "cordoned": false,
-     "profiles": [{"name": "os-update", "state": "maintenance-required",
-      "waits": "waits for window night", "wake": "2026-03-02T22:00:00Z"}]}],
-  "budgets": [{"kind": "maxMaintenance", "name": "few", "scope": "all nodes in the cluster", "max": 1, "used": 1,
-    "reserved": 0, "holders": ["node-2"], "waiting": 1}],
-  "drains": [{"node": "node-2", "owner": "profile/os-update", "phase": "draining", "percent": 50,
-    "begun": "2026-03-02T09:55:00Z", "total": 4, "left": 2, "pods": [
-      {"namespace": "shop", "name": "db-0", "stage": "blocked", "since": "2026-03-02T09:56:00Z",
-       "reason": "waiting for budget shop/db"},
-      {"namespace": "shop", "name": "db-1", "stage": "blocked", "since": "2026-03-02T09:56:00Z",
-       "reason": "waiting for budget shop/db"}]}],
-  "maintenances": [],
-  "problems": [{"name": "watch pods", "message": "the list of pods is refused", "since": "2026-03-02T09:58:00Z"}],
-  "timeline": [{"time": "2026-03-02T09:54:00Z", "kind": "transition", "text": "node-2: to in-maintenance"},
-               {"time": "2026-03-02T09:59:00Z", "kind": "error", "text": "something failed"}]
-})";
 
 const io::Wall kFleetTime = *io::parse_rfc3339("2026-03-02T10:00:00Z");
 
@@ -43,9 +16,9 @@ FleetModel fleet() {
   return model;
 }
 
-std::string joined(const std::vector<std::string>& lines) {
+std::string joined(const std::vector<Line>& lines) {
   std::string out;
-  for (const std::string& line : lines) out += line + "\n";
+  for (const Line& line : lines) out += line.text() + "\n";
   return out;
 }
 
@@ -69,13 +42,11 @@ node-2   profile/os-update   draining   50%    2/4    5m    shop/db-0: waiting f
 
 TEST(FleetText, NothingIsWiderThanTheScreenNorHigher) {
   for (const size_t width : {40u, 80u, 120u}) {
-    for (const std::string& line : overview_lines(fleet(), screen(width), kFleetTime)) {
-      EXPECT_LE(text_width(line), width);
-    }
+    for (const Line& line : overview_lines(fleet(), screen(width), kFleetTime)) EXPECT_LE(line.width(), width);
     for (const size_t height : {1u, 8u, 24u}) {
       const auto lines = top_lines(fleet(), screen(width, height), kFleetTime, "");
       EXPECT_LE(lines.size(), height);
-      for (const std::string& line : lines) EXPECT_LE(text_width(line), width) << line;
+      for (const Line& line : lines) EXPECT_LE(line.width(), width) << line.text();
     }
   }
 }
@@ -108,7 +79,7 @@ LATEST
 TEST(FleetText, TroubleIsShownFirst) {
   const auto lines = top_lines(fleet(), screen(80), kFleetTime, "the connection broke; trying again");
   ASSERT_GE(lines.size(), 2u);
-  EXPECT_EQ(lines[1], "the connection broke; trying again");
+  EXPECT_EQ(lines[1].text(), "the connection broke; trying again");
 }
 
 TEST(FleetModel, FollowsTheStream) {

@@ -20,7 +20,7 @@ constexpr size_t kMostName = 28;
 // What a part of the screen shows; how many of its lines fit is decided when all are known.
 struct Section {
   std::string title;
-  std::vector<std::string> lines;
+  std::vector<Line> lines;
   bool newest_last = false;  // the last lines matter most
   size_t granted = 0;
 };
@@ -30,9 +30,9 @@ class Top {
   Top(const FleetModel& fleet, const Screen& screen, io::Wall now)
       : fleet_(fleet), screen_(screen), now_(now), size_(screen.size()) {}
 
-  std::vector<std::string> lines(const std::string& trouble) {
-    std::vector<std::string> out = {header()};
-    if (!trouble.empty()) out.push_back(line().add(trouble, Colour::bold_red).text());
+  std::vector<Line> lines(const std::string& trouble) {
+    std::vector<Line> out = {header()};
+    if (!trouble.empty()) out.push_back(line().add(trouble, Colour::bold_red).line());
     const auto alarms = alarm_lines(fleet_["pauses"], fleet_["problems"], screen_, size_.width, now_);
     out.insert(out.end(), alarms.begin(), alarms.end());
     std::vector<Section> sections = {{"NODES", profile_lines()},
@@ -66,19 +66,19 @@ class Top {
     }
   }
 
-  void append(const Section& section, std::vector<std::string>& out) const {
+  void append(const Section& section, std::vector<Line>& out) const {
     if (section.granted == 0) return;
     out.emplace_back();
     const size_t hidden = section.lines.size() - section.granted;
     PaintedLine title = line();
     title.add(section.title, Colour::bold);
     if (hidden > 0 && !section.newest_last) title.add(fmt::format("  {} more", hidden), Colour::dim);
-    out.push_back(title.text());
+    out.push_back(title.line());
     const size_t first = section.newest_last ? hidden : 0;
     for (size_t index = first; index < first + section.granted; ++index) out.push_back(section.lines[index]);
   }
 
-  std::string header() const {
+  Line header() const {
     const JsonView careen = fleet_["careen"];
     const double speed = careen["speed"].number().value_or(1);
     PaintedLine out = line();
@@ -88,14 +88,14 @@ class Top {
     if (speed != 1) out.add(fmt::format("  time runs {} times as fast", speed), Colour::yellow);
     if (const std::string holder = shown(careen["holder"]); !holder.empty()) out.add("  led by " + holder, Colour::dim);
     out.add("  q quits", Colour::dim);
-    return out.text();
+    return out.line();
   }
 
-  std::vector<std::string> profile_lines() const {
+  std::vector<Line> profile_lines() const {
     size_t widest = 0;
     fleet_["profiles"].for_each_element(
         [&](JsonView profile) { widest = std::max(widest, text_width(shown(profile["name"]))); });
-    std::vector<std::string> out;
+    std::vector<Line> out;
     fleet_["profiles"].for_each_element([&](JsonView profile) {
       const StateCounts counts = state_counts(profile);
       const int64_t all = std::max<int64_t>(1, counts.operational + counts.required + counts.in_maintenance);
@@ -108,16 +108,16 @@ class Top {
                                 counts.required > 0 ? Colour::yellow : Colour::dim)
                         .add(fmt::format("{} in maintenance", counts.in_maintenance),
                              counts.in_maintenance > 0 ? Colour::blue : Colour::dim)
-                        .text());
+                        .line());
     });
     return out;
   }
 
-  std::vector<std::string> budget_lines() const {
+  std::vector<Line> budget_lines() const {
     size_t widest = 0;
     fleet_["budgets"].for_each_element(
         [&](JsonView budget) { widest = std::max(widest, text_width(budget_name(budget))); });
-    std::vector<std::string> out;
+    std::vector<Line> out;
     fleet_["budgets"].for_each_element([&](JsonView budget) {
       const int64_t used = count_of(budget["used"]), max = count_of(budget["max"]);
       const int64_t waiting = count_of(budget["waiting"]);
@@ -130,16 +130,16 @@ class Top {
                         .add(shown(budget["scope"]), Colour::dim)
                         .add(waiting > 0 ? fmt::format("  {} waiting", waiting) : "", Colour::yellow)
                         .add(budget["holders"].size() > 0 ? "  " + list_text(budget["holders"], 5) : "")
-                        .text());
+                        .line());
     });
     return out;
   }
 
-  std::vector<std::string> drain_lines() const {
+  std::vector<Line> drain_lines() const {
     size_t widest = 0;
     fleet_["drains"].for_each_element(
         [&](JsonView drain) { widest = std::max(widest, text_width(shown(drain["node"]))); });
-    std::vector<std::string> out;
+    std::vector<Line> out;
     fleet_["drains"].for_each_element([&](JsonView drain) {
       const int64_t total = count_of(drain["total"]), left = count_of(drain["left"]);
       const auto begun = time_of(drain["begun"]);
@@ -151,13 +151,13 @@ class Top {
                         .column(begun ? age_text(now_ - *begun) : "", 6)
                         .add(shown(drain["owner"]), Colour::dim)
                         .add(blocked.empty() ? "" : "  " + blocked, Colour::yellow)
-                        .text());
+                        .line());
     });
     return out;
   }
 
   // The nodes that can change by themselves, soonest first.
-  std::vector<std::string> next_lines() const {
+  std::vector<Line> next_lines() const {
     struct Next {
       io::Wall at;
       std::string node, profile, waits;
@@ -174,20 +174,20 @@ class Top {
       if (a.node != b.node) return kube::compare_names(a.node, b.node) < 0;
       return a.profile < b.profile;
     });
-    std::vector<std::string> out;
+    std::vector<Line> out;
     for (const Next& next : all) {
       out.push_back(line()
                         .column("in " + age_text(next.at - now_), 8)
                         .column(next.node, 20)
                         .column(next.profile, 16, Colour::dim)
                         .add(next.waits)
-                        .text());
+                        .line());
     }
     return out;
   }
 
-  std::vector<std::string> timeline_lines() const {
-    std::vector<std::string> out;
+  std::vector<Line> timeline_lines() const {
+    std::vector<Line> out;
     for (const kube::Json& entry : fleet_.timeline()) {
       const auto at = time_of(entry["time"]);
       const std::string kind = shown(entry["kind"]);
@@ -196,7 +196,7 @@ class Top {
       out.push_back(line()
                         .column(time, 8, Colour::dim)
                         .add(shown(entry["text"]), kind == "error" ? Colour::yellow : Colour::plain)
-                        .text());
+                        .line());
     }
     return out;
   }
@@ -209,8 +209,7 @@ class Top {
 
 }  // namespace
 
-std::vector<std::string> top_lines(const FleetModel& fleet, const Screen& screen, io::Wall now,
-                                   const std::string& trouble) {
+std::vector<Line> top_lines(const FleetModel& fleet, const Screen& screen, io::Wall now, const std::string& trouble) {
   return Top(fleet, screen, now).lines(trouble);
 }
 

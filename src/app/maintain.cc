@@ -106,8 +106,8 @@ class Follower {
 
   bool ended(const Maintenance& maintenance) {
     if (maintenance.status.phase == Phase::succeeded) {
-      session_.screen.line(fmt::format("{} {}: node/{} is drained", full_name(maintenance.name),
-                                       session_.screen.paint(Colour::green, "succeeded"), maintenance.node));
+      session_.screen.line(full_name(maintenance.name) + " " + session_.screen.paint(Colour::green, "succeeded") +
+                           fmt::format(": node/{} is drained", maintenance.node));
       return true;
     }
     if (maintenance.status.phase != Phase::failed) return false;

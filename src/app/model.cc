@@ -1,10 +1,10 @@
 #include <fmt/format.h>
 
 #include <csignal>
-#include <cstdio>
 
 #include "app/commands.h"
 #include "app/model_kubeconfig.h"
+#include "app/screen.h"
 #include "io/process.h"
 #include "io/real_loop.h"
 #include "sim/cluster.h"
@@ -26,6 +26,7 @@ void add_nodes(sim::Cluster& cluster, int count) {
 }  // namespace
 
 int serve_model_cluster(const ModelOptions& options) {
+  Screen screen(process_screen());
   io::RealLoop loop;
   sim::Cluster cluster(loop, options.seed,
                        options.controllers ? sim::ControlPlane::whole : sim::ControlPlane::api_server_alone);
@@ -35,18 +36,17 @@ int serve_model_cluster(const ModelOptions& options) {
   cluster.api.compact();
   const auto server = sim::serve_model(loop, cluster.network, options.listen);
   if (!server) {
-    fmt::print(stderr, "{}\n", server.error().message);
+    screen.note(server.error().message);
     return 1;
   }
   const size_t colon = options.listen.rfind(':');
   const std::string host = colon == 0 ? "127.0.0.1" : options.listen.substr(0, colon);
   const std::string address = fmt::format("http://{}:{}", host, (*server)->port());
   if (!options.kubeconfig.empty() && !write_model_kubeconfig(options.kubeconfig, address)) {
-    fmt::print(stderr, "{}: cannot be written\n", options.kubeconfig);
+    screen.note(options.kubeconfig + ": cannot be written");
     return 1;
   }
-  fmt::print("{}\n", address);
-  std::fflush(stdout);
+  screen.line(address);
   bool stop = false;
   const auto watch = io::watch_signals(loop, {SIGTERM, SIGINT}, [&](int) { stop = true; });
   loop.run_until([&] { return stop; });

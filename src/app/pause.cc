@@ -92,11 +92,11 @@ class PauseWriter {
     }
     Json pauses = Json::array();
     for (const auto& [profile, pause] : now.pauses) pauses.push_back(pause_json(pause));
-    session_.screen.line(Json::object({{"namespace", ns_},
-                                       {"lease", PauseRecord::kLease},
-                                       {"changed", change.record.has_value()},
-                                       {"pauses", std::move(pauses)}})
-                             .dump());
+    session_.screen.document(Json::object({{"namespace", ns_},
+                                           {"lease", PauseRecord::kLease},
+                                           {"changed", change.record.has_value()},
+                                           {"pauses", std::move(pauses)}})
+                                 .dump());
     return change.code;
   }
 };

@@ -71,14 +71,13 @@ io::Result<plan::Plan> make(io::Loop& loop, const plan::Snapshot& snapshot, cons
 void print(Screen& screen, const PlanOptions& options, const std::vector<NamedPlan>& plans) {
   const PlanReportOptions report{::isatty(STDOUT_FILENO) == 1 ? screen.size().width : 80, options.all};
   if (options.format == "json") {
-    if (plans.size() == 1) return screen.line(plan::plan_document(plans[0].plan));
-    return screen.line(
+    if (plans.size() == 1) return screen.document(plan::plan_document(plans[0].plan));
+    return screen.document(
         fmt::format(R"({{"a":{},"b":{}}})", plan::plan_document(plans[0].plan), plan::plan_document(plans[1].plan)));
   }
   if (options.format != "table") {
-    std::string text = options.format == "ical" ? plan::plan_calendar(plans[0].plan) : plan::plan_page(plans[0].plan);
-    if (text.ends_with('\n')) text.pop_back();
-    return screen.line(text);
+    return screen.document(options.format == "ical" ? plan::plan_calendar(plans[0].plan)
+                                                    : plan::plan_page(plans[0].plan));
   }
   const auto lines =
       plans.size() == 1 ? plan_lines(plans[0].plan, report) : comparison_lines(plans[0], plans[1], report);

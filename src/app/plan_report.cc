@@ -54,9 +54,8 @@ void add_campaigns(Lines& lines, const Plan& plan, size_t width) {
   if (plan.campaigns.empty()) return;
   std::vector<Row> rows;
   for (const plan::Campaign& one : plan.campaigns) {
-    rows.push_back({printable(one.profile), number(one.maintained), number(one.at_once),
-                    one.begin ? without_year(*one.begin) : "", one.end ? without_year(*one.end) : "", number(one.left),
-                    number(one.stuck)});
+    rows.push_back({one.profile, number(one.maintained), number(one.at_once), one.begin ? without_year(*one.begin) : "",
+                    one.end ? without_year(*one.end) : "", number(one.left), number(one.stuck)});
   }
   add_table(lines, {"PROFILE", "DONE", "AT ONCE", "BEGINS", "ENDS", "LEFT", "STUCK"}, rows, width);
   lines.emplace_back();
@@ -75,8 +74,8 @@ void add_rows(Lines& lines, const Plan& plan, const PlanReportOptions& options) 
   std::vector<Row> rows;
   for (size_t i = 0; i < shown; ++i) {
     const plan::PlanRow& row = plan.rows[i];
-    rows.push_back({printable(row.node), printable(row.profile), short_time(row.begin), end_text(row),
-                    row.drain ? short_span(*row.drain) : ""});
+    rows.push_back(
+        {row.node, row.profile, short_time(row.begin), end_text(row), row.drain ? short_span(*row.drain) : ""});
   }
   add_table(lines, {"NODE", "PROFILE", "BEGIN", "END", "DRAIN"}, rows, options.width);
   if (shown < plan.rows.size())
@@ -89,8 +88,8 @@ void add_unserved(Lines& lines, std::string_view title, const std::vector<plan::
   lines.push_back(fmt::format("{} ({}):", title, all.size()));
   const size_t shown = options.all ? all.size() : std::min(all.size(), kUnserved);
   for (size_t i = 0; i < shown; ++i) {
-    const std::string label = fmt::format("  {} {}: ", printable(all[i].node), printable(all[i].profile));
-    const Lines text = wrap(label + printable(all[i].why), options.width - 4);
+    const std::string label = fmt::format("  {} {}: ", all[i].node, all[i].profile);
+    const Lines text = wrap(label + all[i].why, options.width - 4);
     for (size_t line = 0; line < text.size(); ++line) lines.push_back((line == 0 ? "" : "    ") + text[line]);
   }
   if (shown < all.size()) lines.push_back(fmt::format("  … and {} more; --all shows them", all.size() - shown));
@@ -150,11 +149,11 @@ std::vector<std::string> plan_lines(const Plan& plan, const PlanReportOptions& o
   if (plan.at_once > 0) {
     lines.push_back(fmt::format("At most {} under maintenance at once.", count_text(plan.at_once, "node")));
   }
-  if (!plan.limits.empty()) add_sentence(lines, "What limits the pace: ", printable(limits_text(plan)), options.width);
+  if (!plan.limits.empty()) add_sentence(lines, "What limits the pace: ", limits_text(plan), options.width);
   lines.emplace_back();
   add_campaigns(lines, plan, options.width);
-  for (const std::string& one : plan.assumptions) add_sentence(lines, "Assumed: ", printable(one), options.width);
-  for (const std::string& one : plan.notes) add_sentence(lines, "Note: ", printable(one), options.width);
+  for (const std::string& one : plan.assumptions) add_sentence(lines, "Assumed: ", one, options.width);
+  for (const std::string& one : plan.notes) add_sentence(lines, "Note: ", one, options.width);
   if (!plan.assumptions.empty() || !plan.notes.empty()) lines.emplace_back();
   add_unserved(lines, "Never get through", plan.stuck, options);
   add_unserved(lines, "Left when the plan ends", plan.left, options);
@@ -164,9 +163,7 @@ std::vector<std::string> plan_lines(const Plan& plan, const PlanReportOptions& o
 }
 
 std::vector<std::string> comparison_lines(const NamedPlan& a, const NamedPlan& b, const PlanReportOptions& options) {
-  const auto limit = [](const Plan& plan) {
-    return plan.limits.empty() ? "" : fit(printable(plan.limits[0].what), kColumn);
-  };
+  const auto limit = [](const Plan& plan) { return plan.limits.empty() ? "" : fit(plan.limits[0].what, kColumn); };
   std::vector<Row> rows = {
       {"ends", end_or_why(a.plan), end_or_why(b.plan), end_difference(a.plan, b.plan)},
       {"done", std::to_string(done(a.plan)), std::to_string(done(b.plan)), change_of(done(a.plan), done(b.plan))},
@@ -181,8 +178,7 @@ std::vector<std::string> comparison_lines(const NamedPlan& a, const NamedPlan& b
   Lines lines;
   lines.push_back(fmt::format("Maintenance plans, {} to {} UTC", short_time(a.plan.from), short_time(a.plan.until)));
   lines.emplace_back();
-  add_table(lines, {"CONFIGURATION", fit(printable(a.name), kColumn), fit(printable(b.name), kColumn), "DIFFERENCE"},
-            rows, options.width);
+  add_table(lines, {"CONFIGURATION", fit(a.name, kColumn), fit(b.name, kColumn), "DIFFERENCE"}, rows, options.width);
   lines.emplace_back();
   add_unserved(lines, "Get through with the first only", newly_stuck(a.plan, b.plan), options);
   add_unserved(lines, "Get through with the second only", newly_stuck(b.plan, a.plan), options);

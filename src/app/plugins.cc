@@ -9,6 +9,7 @@
 #include "app/command_list.h"
 #include "app/command_set.h"
 #include "app/commands.h"
+#include "app/screen.h"
 #include "app/terminal.h"
 #include "profiles/plugin_text.h"
 
@@ -20,10 +21,15 @@ int print_plugins(const std::string& type, bool json) {
   const Colour colour = shows_colours(stdout) ? Colour::yes : Colour::no;
   const auto page = type.empty() ? plugin_table(registry, colour) : plugin_page(registry, type, colour);
   if (!page) {
-    fmt::print(stderr, "there is no plugin \"{}\"{}\n", type, suggest_plugin(registry, type));
+    Screen(process_screen()).note(fmt::format("there is no plugin \"{}\"{}", type, suggest_plugin(registry, type)));
     return 1;
   }
-  fmt::print("{}", json ? plugins_json(registry, type).dump() + "\n" : *page);
+  if (json) {
+    Screen(process_screen()).document(plugins_json(registry, type).dump());
+  } else {
+    // Our own words, with colours in them.
+    fmt::print("{}", *page);
+  }
   return 0;
 }
 

@@ -46,7 +46,7 @@ int rank(const PodProgress& pod, io::Wall now) {
   return 0;
 }
 
-std::string bar(const NodeView& node, const Screen& screen) {
+Line bar(const NodeView& node, const Screen& screen) {
   const size_t full =
       node.total <= 0 ? 0 : kProgressBarWidth * static_cast<size_t>(node.gone) / static_cast<size_t>(node.total);
   std::string done, open;
@@ -60,7 +60,7 @@ std::string bar(const NodeView& node, const Screen& screen) {
   return screen.paint(Colour::green, done) + screen.paint(Colour::dim, open);
 }
 
-std::string node_line(const NodeView& node, size_t name_width, size_t width, const Screen& screen) {
+Line node_line(const NodeView& node, size_t name_width, size_t width, const Screen& screen) {
   const std::string name = pad(fit(node.node, name_width), name_width);
   // The first parts are the last to be cut.
   std::string after = fmt::format("  {}/{} pods gone  {}", node.gone, node.total, age_text(node.elapsed));
@@ -70,16 +70,16 @@ std::string node_line(const NodeView& node, size_t name_width, size_t width, con
   return screen.paint(Colour::bold, name) + "  " + bar(node, screen) + fit(after, width - used);
 }
 
-std::string held_line(const HeldPod& held, size_t pod_width, size_t width, const Screen& screen) {
+Line held_line(const HeldPod& held, size_t pod_width, size_t width, const Screen& screen) {
   const std::string text = fit("  " + pad(held.pod, pod_width) + "  " + held.reason, width);
   return screen.paint(held.blocked ? Colour::yellow : Colour::dim, text);
 }
 
-std::vector<std::string> held_lines(const NodeView& node, size_t width, const Screen& screen) {
+std::vector<Line> held_lines(const NodeView& node, size_t width, const Screen& screen) {
   const size_t shown = node.held.size() <= kHeldShown + 1 ? node.held.size() : kHeldShown;
   size_t pod_width = 0;
   for (size_t index = 0; index < shown; ++index) pod_width = std::max(pod_width, text_width(node.held[index].pod));
-  std::vector<std::string> lines;
+  std::vector<Line> lines;
   for (size_t index = 0; index < shown; ++index) {
     lines.push_back(held_line(node.held[index], pod_width, width, screen));
   }
@@ -106,7 +106,7 @@ NodeView view_of(const std::string& node, const Progress& progress, io::Wall now
   return view;
 }
 
-std::vector<std::string> frame(const std::vector<NodeView>& nodes, const Screen& screen) {
+std::vector<Line> frame(const std::vector<NodeView>& nodes, const Screen& screen) {
   const ScreenSize size = screen.size();
   // A line that fills the last column may or may not begin a new one; what is drawn must leave room for the cursor.
   const size_t width = size.width > 1 ? size.width - 1 : 1;
@@ -126,15 +126,15 @@ std::vector<std::string> frame(const std::vector<NodeView>& nodes, const Screen&
   }
   const size_t shown = nodes.size() <= height ? nodes.size() : height - 1;
   size_t room = height - shown - (shown < nodes.size() ? 1 : 0);
-  std::vector<std::string> lines;
+  std::vector<Line> lines;
   for (size_t index = 0; index < shown; ++index) {
     lines.push_back(node_line(*order[index], name_width, width, screen));
-    std::vector<std::string> details = held_lines(*order[index], width, screen);
+    std::vector<Line> details = held_lines(*order[index], width, screen);
     if (details.size() > room) continue;
     room -= details.size();
-    for (std::string& line : details) lines.push_back(std::move(line));
+    for (Line& line : details) lines.push_back(std::move(line));
   }
-  if (shown < nodes.size()) lines.push_back(fit(fmt::format("… and {} more nodes", nodes.size() - shown), width));
+  if (shown < nodes.size()) lines.emplace_back(fit(fmt::format("… and {} more nodes", nodes.size() - shown), width));
   return lines;
 }
 

@@ -31,7 +31,7 @@ struct NodeView {
 NodeView view_of(const std::string& node, const drain::Progress& progress, io::Wall now);
 
 // The live lines, none wider than the screen, and fewer than it is high.
-std::vector<std::string> frame(const std::vector<NodeView>& nodes, const Screen& screen);
+std::vector<Line> frame(const std::vector<NodeView>& nodes, const Screen& screen);
 
 // The lines for who has no terminal: what has happened to the pods since the last call.
 class ProgressLog {

@@ -39,6 +39,12 @@ Progress progress(int to_evict, std::vector<PodProgress> pods) {
   return out;
 }
 
+std::vector<std::string> texts(const std::vector<Line>& lines) {
+  std::vector<std::string> out;
+  for (const Line& line : lines) out.push_back(line.text());
+  return out;
+}
+
 // A screen whose output is kept.
 struct Shown {
   explicit Shown(size_t width = 80, size_t height = 24, bool colours = false, bool unicode = false)
@@ -56,7 +62,7 @@ TEST(ProgressView, ANodeIsABarAndItsBlockedPods) {
   const Progress drain = progress(4, {pod("db-0", Stage::blocked, "waiting for budget shop/db", "shop/db"),
                                       pod("web-1", Stage::terminating, "terminating", "", io::seconds{1})});
   Shown shown;
-  EXPECT_THAT(frame({view_of("node-1", drain, kDrainNow)}, shown.screen),
+  EXPECT_THAT(texts(frame({view_of("node-1", drain, kDrainNow)}, shown.screen)),
               ElementsAre("node-1  ##########----------  2/4 pods gone  41s  1 blocked, 1 terminating",
                           "  shop/db-0  waiting for budget shop/db"));
 }
@@ -76,7 +82,7 @@ TEST(ProgressView, OfManyBlockedPodsAFewAreShown) {
   std::vector<PodProgress> pods;
   for (int index = 0; index < 10; ++index) pods.push_back(pod(fmt::format("p{}", index), Stage::blocked, "why"));
   Shown shown;
-  const auto lines = frame({view_of("node-1", progress(10, pods), kDrainNow)}, shown.screen);
+  const auto lines = texts(frame({view_of("node-1", progress(10, pods), kDrainNow)}, shown.screen));
   ASSERT_THAT(lines, SizeIs(5));
   EXPECT_EQ(lines.back(), "  … and 7 more");
 }
@@ -93,19 +99,17 @@ TEST(ProgressView, ItFitsAnyScreen) {
     Shown shown(width, height);
     const auto lines = frame(views, shown.screen);
     EXPECT_LE(lines.size(), std::max<size_t>(height, 3) - 1) << width << "x" << height;
-    for (const std::string& line : lines) {
-      EXPECT_LE(text_width(line), std::max<size_t>(width, 2) - 1) << line;
-    }
+    for (const Line& line : lines) EXPECT_LE(line.width(), std::max<size_t>(width, 2) - 1) << line.text();
     // What is held up is seen first when there is no room for all.
-    if (height < 40) EXPECT_THAT(lines.front(), StartsWith(fit("node-35", std::max<size_t>(width, 2) - 1)));
+    if (height < 40) EXPECT_THAT(lines.front().text(), StartsWith(fit("node-35", std::max<size_t>(width, 2) - 1)));
   }
 }
 
 TEST(ProgressView, ColoursOnlyWhereTheyAreShown) {
   const auto view = view_of("node-1", progress(2, {pod("db-0", Stage::blocked, "why")}), kDrainNow);
   Shown plain, coloured(80, 24, true, true);
-  EXPECT_THAT(frame({view}, plain.screen), Each(Not(HasSubstr("\x1b"))));
-  EXPECT_THAT(frame({view}, coloured.screen), Contains(AllOf(HasSubstr("\x1b[32m"), HasSubstr("█"))));
+  EXPECT_THAT(texts(frame({view}, plain.screen)), Each(Not(HasSubstr("\x1b"))));
+  EXPECT_THAT(texts(frame({view}, coloured.screen)), Contains(AllOf(HasSubstr("\x1b[32m"), HasSubstr("█"))));
 }
 
 TEST(ProgressView, TheLiveLinesStayBelowTheOthers) {

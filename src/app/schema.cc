@@ -1,18 +1,17 @@
 #include "profiles/schema.h"
 
-#include <fmt/format.h>
-
 #include <CLI/CLI.hpp>
 
 #include "app/command_list.h"
 #include "app/command_set.h"
 #include "app/commands.h"
+#include "app/screen.h"
 #include "profiles/plugins.h"
 
 namespace careen::app {
 
 int print_schema() {
-  fmt::print("{}", profiles::config_schema_text(profiles::all_plugins()));
+  Screen(process_screen()).document(profiles::config_schema_text(profiles::all_plugins()));
   return 0;
 }
 

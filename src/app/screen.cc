@@ -9,6 +9,8 @@
 
 #include "app/environment.h"
 #include "app/terminal.h"
+#include "app/terminal_table.h"
+#include "io/printable.h"
 
 namespace careen::app {
 
@@ -63,18 +65,16 @@ std::string_view code_of(Colour colour) {
       return "34";
     case Colour::green:
       return "32";
+    case Colour::bold_green:
+      return "1;32";
     case Colour::yellow:
       return "33";
+    case Colour::bold_yellow:
+      return "1;33";
     case Colour::plain:
       break;
   }
   return "";
-}
-
-std::string painted(Colour colour, std::string_view text) {
-  const std::string_view code = code_of(colour);
-  if (code.empty() || text.empty()) return std::string(text);
-  return fmt::format("\x1b[{}m{}\x1b[0m", code, text);
 }
 
 }  // namespace
@@ -89,8 +89,24 @@ ScreenOptions process_screen() {
           .unicode = speaks_unicode()};
 }
 
-std::string Screen::paint(Colour colour, std::string_view text) const {
-  return options_.colours ? painted(colour, text) : std::string(text);
+Line::Line(std::string_view text) : text_(io::printable(text)), width_(text_width(text_)) {}
+
+Line& Line::operator+=(const Line& more) {
+  text_ += more.text_;
+  width_ += more.width_;
+  return *this;
+}
+
+Line Screen::painted(bool colours, Colour colour, std::string_view text) {
+  Line line(text);
+  const std::string_view code = code_of(colour);
+  if (colours && !code.empty() && !line.empty()) line.text_ = fmt::format("\x1b[{}m{}\x1b[0m", code, line.text_);
+  return line;
+}
+
+Line Screen::paint(Colour colour, std::string_view text) const { return painted(options_.colours, colour, text); }
+Line Screen::paint_err(Colour colour, std::string_view text) const {
+  return painted(options_.err_colours, colour, text);
 }
 
 std::string Screen::erased() {
@@ -98,40 +114,55 @@ std::string Screen::erased() {
   return fmt::format("\x1b[{}A\r\x1b[J", live_lines_.size());
 }
 
-void Screen::print(const std::function<void(std::string_view)>& stream, std::string text) {
-  text += '\n';
-  if (live_lines_.empty()) return stream(text);
+void Screen::print(const std::function<void(std::string_view)>& stream, const Line& text) {
+  if (live_lines_.empty()) return stream(text.text() + "\n");
   // The line takes the place of the live ones, which move down.
   options_.out(erased());
-  stream(text);
+  stream(text.text() + "\n");
   std::string below;
-  for (const std::string& line : live_lines_) below += line + "\n";
+  for (const Line& line : live_lines_) below += line.text() + "\n";
   options_.out(below);
 }
 
-void Screen::line(std::string_view text) { print(options_.out, std::string(text)); }
-void Screen::note(std::string_view text) { print(options_.err, std::string(text)); }
-
-void Screen::remark(std::string_view text) {
-  note(options_.err_colours ? painted(Colour::dim, text) : std::string(text));
+void Screen::print_marked(const Line& mark, std::string_view text) {
+  Line before = mark + " ";
+  for (size_t end = 0; end != std::string_view::npos; before = "  ") {
+    end = text.find('\n');
+    note(before + text.substr(0, end));
+    if (end != std::string_view::npos) text.remove_prefix(end + 1);
+  }
 }
 
-void Screen::warning(std::string_view text) {
-  note(fmt::format("{} {}", options_.err_colours ? painted(Colour::yellow, "Warning:") : "Warning:", text));
+void Screen::line(const Line& text) { print(options_.out, text); }
+void Screen::note(const Line& text) { print(options_.err, text); }
+void Screen::remark(std::string_view text) { note(paint_err(Colour::dim, text)); }
+void Screen::warning(std::string_view text) { print_marked(paint_err(Colour::yellow, "Warning:"), text); }
+void Screen::error(std::string_view text) { print_marked(paint_err(Colour::red, "error:"), text); }
+
+void Screen::document(std::string_view text) {
+  options_.out(io::escaped_document(text) + (text.ends_with('\n') ? "" : "\n"));
 }
 
-void Screen::error(std::string_view text) {
-  note(fmt::format("{} {}", options_.err_colours ? painted(Colour::red, "error:") : "error:", text));
-}
-
-void Screen::redraw(std::vector<std::string> lines) {
+void Screen::redraw(std::vector<Line> lines) {
   if (!options_.live || lines == live_lines_) return;
   std::string text = erased();
-  for (const std::string& line : lines) text += line + "\n";
+  for (const Line& line : lines) text += line.text() + "\n";
   live_lines_ = std::move(lines);
   options_.out(text);
 }
 
 void Screen::freeze() { live_lines_.clear(); }
+
+// The alternate screen, without a cursor.
+void Screen::take_terminal() { options_.out("\x1b[?1049h\x1b[?25l\x1b[2J"); }
+void Screen::give_terminal_back() { options_.out("\x1b[?25h\x1b[?1049l"); }
+
+void Screen::fill_terminal(const std::vector<Line>& lines) {
+  std::string text = "\x1b[H";
+  for (size_t index = 0; index < lines.size(); ++index) {
+    text += (index > 0 ? "\r\n" : "") + lines[index].text() + "\x1b[K";
+  }
+  options_.out(text + "\x1b[J");
+}
 
 }  // namespace careen::app

@@ -9,6 +9,7 @@
 #include "app/environment.h"
 #include "app/kube_session.h"
 #include "app/plan_files.h"
+#include "io/printable.h"
 #include "plan/config_assumptions.h"
 #include "plan/take_snapshot.h"
 #include "version_info.h"
@@ -49,7 +50,9 @@ Task<int> snapshot(KubeSession& session, SnapshotOptions options) {
   }
   taken->config = std::move(config);
   for (const std::string& missing : taken->missing) session.screen.warning("left out: " + missing);
-  const auto written = write_whole(options.output, plan::pack_for(options.output, plan::snapshot_text(*taken)));
+  std::string text = plan::snapshot_text(*taken);
+  if (options.output == "-") text = io::escaped_document(text);
+  const auto written = write_whole(options.output, plan::pack_for(options.output, text));
   if (!written) {
     session.screen.error(written.error().message);
     co_return kFailed;

@@ -24,7 +24,7 @@ constexpr io::Duration kBetweenUpdates = io::milliseconds{250};
 constexpr std::string_view kNothing = "No node is in maintenance.";
 
 void print(Screen& screen, const StatusOptions& options, const std::vector<StatusRow>& rows, io::Wall now) {
-  if (options.format == StatusFormat::json) return screen.line(status_document(rows).dump());
+  if (options.format == StatusFormat::json) return screen.document(status_document(rows).dump());
   if (rows.empty()) return screen.note(kNothing);
   const bool wide = options.format == StatusFormat::wide;
   std::vector<Row> cells;
@@ -38,7 +38,7 @@ void print_overview(KubeSession& session, const kube::Json& fleet) {
   model.set(fleet.view());
   // The cluster's clock may be another than ours.
   const io::Wall now = io::parse_rfc3339(fleet["time"].text().value_or("")).value_or(session.now());
-  for (const std::string& line : overview_lines(model, session.screen, now)) session.screen.line(line);
+  for (const Line& line : overview_lines(model, session.screen, now)) session.screen.line(line);
   session.screen.line("");
 }
 
@@ -68,7 +68,7 @@ Task<int> show_once(KubeSession& session, StatusOptions options) {
   kube::Json fleet;
   if (options.nodes.empty()) fleet = co_await read_overview(session, options.view, chosen.nodes);
   if (options.format == StatusFormat::json) {
-    session.screen.line(full_document(rows, fleet).dump());
+    session.screen.document(full_document(rows, fleet).dump());
   } else {
     print_overview(session, fleet);
     print(session.screen, options, rows, session.now());
@@ -147,7 +147,7 @@ class StatusWatch {
   }
 
   void draw(const std::vector<StatusRow>& rows) {
-    if (rows.empty()) return session_.screen.redraw({std::string(kNothing)});
+    if (rows.empty()) return session_.screen.redraw({kNothing});
     const bool wide = options_.format == StatusFormat::wide;
     std::vector<Row> cells;
     for (const StatusRow& row : rows) cells.push_back(status_cells(row, session_.now(), wide));
@@ -159,13 +159,14 @@ class StatusWatch {
       lines.resize(shown);
       lines.push_back(fmt::format("… and {} more", hidden));
     }
-    for (std::string& line : lines) line = fit(line, size.width - 1);
-    session_.screen.redraw(std::move(lines));
+    std::vector<Line> fitting;
+    for (const std::string& line : lines) fitting.emplace_back(fit(line, size.width - 1));
+    session_.screen.redraw(std::move(fitting));
   }
 
   void print_changes(const std::vector<StatusRow>& rows) {
     if (options_.format == StatusFormat::json) {
-      if (!std::exchange(begun_, true) || rows != shown_) session_.screen.line(status_document(rows).dump());
+      if (!std::exchange(begun_, true) || rows != shown_) session_.screen.document(status_document(rows).dump());
       shown_ = rows;
       return;
     }

@@ -4,26 +4,26 @@
 
 #include <algorithm>
 
+#include "io/printable.h"
+
 namespace careen::app {
 
-namespace {
-
-bool begins_character(char byte) { return (static_cast<unsigned char>(byte) & 0xc0) != 0x80; }
-
-}  // namespace
-
 size_t text_width(std::string_view text) {
-  return static_cast<size_t>(std::count_if(text.begin(), text.end(), begins_character));
+  size_t width = 0;
+  for (; !text.empty(); text.remove_prefix(io::first_character(text).length)) ++width;
+  return width;
+}
+
+size_t bytes_of(std::string_view text, size_t characters) {
+  size_t bytes = 0;
+  while (characters-- > 0 && bytes < text.size()) bytes += io::first_character(text.substr(bytes)).length;
+  return bytes;
 }
 
 std::string fit(std::string_view text, size_t width) {
   if (text_width(text) <= width) return std::string(text);
   if (width == 0) return {};
-  size_t end = 0;
-  for (size_t characters = 0; end < text.size(); ++end) {
-    if (begins_character(text[end]) && ++characters == width) break;
-  }
-  return std::string(text.substr(0, end)) + "…";
+  return std::string(text.substr(0, bytes_of(text, width - 1))) + "…";
 }
 
 std::string pad(std::string_view text, size_t width) {

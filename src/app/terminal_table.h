@@ -18,8 +18,10 @@ std::vector<std::string> table_lines(const Row& header, const std::vector<Row>& 
 // As kubectl prints ages: 41s, 2m5s, 3h, 4d6h.
 std::string age_text(io::Duration age);
 
-// In characters, not bytes.
+// In characters, not bytes, as a Screen shows the text.
 size_t text_width(std::string_view text);
+// Of its first characters.
+size_t bytes_of(std::string_view text, size_t characters);
 // The text, or its beginning with "…" at the end, in at most `width` characters.
 std::string fit(std::string_view text, size_t width);
 std::string pad(std::string_view text, size_t width);

@@ -4,38 +4,14 @@
 #include <cmath>
 
 #include "app/terminal_table.h"
+#include "io/printable.h"
 
 namespace careen::app {
 
-namespace {
-
-// The first `count` characters, in bytes.
-size_t bytes_of(std::string_view text, size_t count) {
-  size_t at = 0;
-  for (size_t characters = 0; at < text.size(); ++at) {
-    const bool begins = (static_cast<unsigned char>(text[at]) & 0xc0) != 0x80;
-    if (begins && characters++ == count) break;
-  }
-  return at;
-}
-
-bool is_control(unsigned char byte) { return byte < 0x20 || byte == 0x7f; }
-
-}  // namespace
-
-std::string printable(std::string_view text) {
-  std::string out;
-  for (size_t at = 0; at < text.size(); ++at) {
-    const auto byte = static_cast<unsigned char>(text[at]);
-    // U+0080 to U+009F are control characters too, and some terminals obey them.
-    const bool high_control = byte == 0xc2 && at + 1 < text.size() && static_cast<unsigned char>(text[at + 1]) < 0xa0;
-    if (high_control) ++at;
-    out += is_control(byte) || high_control ? ' ' : text[at];
-  }
-  return out;
-}
-
-std::vector<std::string> wrap(std::string_view text, size_t width) {
+std::vector<std::string> wrap(std::string_view sentence, size_t width) {
+  // Line breaks are spaces like others.
+  const std::string clean = io::printable(sentence);
+  std::string_view text = clean;
   width = std::max<size_t>(width, 1);
   std::vector<std::string> lines;
   while (text_width(text) > width) {
@@ -51,7 +27,7 @@ std::vector<std::string> wrap(std::string_view text, size_t width) {
   return lines;
 }
 
-std::string bar_text(const Screen& screen, size_t width, double share, Colour colour) {
+Line bar_text(const Screen& screen, size_t width, double share, Colour colour) {
   const double part = std::clamp(share, 0.0, 1.0);
   size_t full = static_cast<size_t>(std::lround(part * static_cast<double>(width)));
   if (part > 0 && full == 0) full = 1;

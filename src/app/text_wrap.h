@@ -1,5 +1,4 @@
-// Sentences for a terminal: broken into lines that fit, and without characters that would command the terminal. What
-// comes from the cluster (names, reasons, errors) passes through here before it is shown.
+// Sentences and bars for a terminal.
 #pragma once
 
 #include <string>
@@ -10,13 +9,10 @@
 
 namespace careen::app {
 
-// Control characters, line breaks among them, as spaces.
-std::string printable(std::string_view text);
-
 // Lines of at most `width` characters, broken at spaces where possible. At least one.
-std::vector<std::string> wrap(std::string_view text, size_t width);
+std::vector<std::string> wrap(std::string_view sentence, size_t width);
 
 // 12 characters, 5 of them full: ████▌; in ASCII [#####-------].
-std::string bar_text(const Screen& screen, size_t width, double share, Colour colour);
+Line bar_text(const Screen& screen, size_t width, double share, Colour colour);
 
 }  // namespace careen::app

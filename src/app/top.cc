@@ -25,21 +25,13 @@ namespace {
 constexpr io::Duration kFirstPause = io::seconds{1};
 constexpr io::Duration kLongestPause = io::seconds{15};
 
-// The alternate screen for as long as it lives; what was there before is there afterwards.
+// The whole terminal is ours for as long as it lives.
 class FullScreen {
  public:
-  explicit FullScreen(Screen& screen) : screen_(screen) { screen_.control("\x1b[?1049h\x1b[?25l\x1b[2J"); }
+  explicit FullScreen(Screen& screen) : screen_(screen) { screen_.take_terminal(); }
   FullScreen(const FullScreen&) = delete;
   FullScreen& operator=(const FullScreen&) = delete;
-  ~FullScreen() { screen_.control("\x1b[?25h\x1b[?1049l"); }
-
-  void show(const std::vector<std::string>& lines) {
-    std::string text = "\x1b[H";
-    for (size_t index = 0; index < lines.size(); ++index) {
-      text += (index > 0 ? "\r\n" : "") + lines[index] + "\x1b[K";
-    }
-    screen_.control(text + "\x1b[J");
-  }
+  ~FullScreen() { screen_.give_terminal_back(); }
 
  private:
   Screen& screen_;
@@ -100,9 +92,9 @@ class TopView {
 
   Task<void> draw() {
     while (true) {
-      full_->show(fleet_.known()
-                      ? top_lines(fleet_, session_.screen, now(), trouble_)
-                      : std::vector{trouble_.empty() ? std::string("waiting for the first data") : trouble_});
+      session_.screen.fill_terminal(
+          fleet_.known() ? top_lines(fleet_, session_.screen, now(), trouble_)
+                         : std::vector<Line>{trouble_.empty() ? "waiting for the first data" : trouble_});
       co_await heard_within(session_.loop, kRedrawEvery, changed_);
       co_await io::sleep_for(session_.loop, kBetweenFrames);
     }

@@ -10,7 +10,7 @@
 #include "app/command_set.h"
 #include "app/commands.h"
 #include "app/environment.h"
-#include "app/terminal.h"
+#include "app/screen.h"
 #include "io/files.h"
 #include "io/real_loop.h"
 #include "kube/json.h"
@@ -62,24 +62,18 @@ std::string place_of(const ConfigError& error) {
 }
 
 // maintenance.yaml:14:12: error: check "can_drian" is not defined; did you mean "can_drain"?
-void print_findings(const std::vector<Finding>& findings) {
-  const bool colours = shows_colours(stderr);
+void print_findings(Screen& screen, const std::vector<Finding>& findings) {
   for (const auto& [severity, what] : findings) {
-    const std::string_view hue = severity == Severity::error ? "31" : "33";
-    if (colours) {
-      fmt::print(stderr, "\x1b[1m{}:\x1b[0m \x1b[1;{}m{}:\x1b[0m {}\n", place_of(what), hue, name_of(severity),
-                 what.message);
-    } else {
-      fmt::print(stderr, "{}: {}: {}\n", place_of(what), name_of(severity), what.message);
-    }
+    const Colour colour = severity == Severity::error ? Colour::bold_red : Colour::bold_yellow;
+    screen.note(screen.paint_err(Colour::bold, place_of(what) + ":") + " " +
+                screen.paint_err(colour, fmt::format("{}:", name_of(severity))) + " " + what.message);
   }
 }
 
-void print_contents(const std::string& file, const profiles::Config& config) {
-  const bool colours = shows_colours(stdout);
-  fmt::print("{}: {}valid{}: {} profiles, {} checks, {} notifications, {} triggers\n", file,
-             colours ? "\x1b[1;32m" : "", colours ? "\x1b[0m" : "", config.profiles.size(), config.checks.size(),
-             config.notifies.size(), config.triggers.size());
+void print_contents(Screen& screen, const std::string& file, const profiles::Config& config) {
+  screen.line(file + ": " + screen.paint(Colour::bold_green, "valid") +
+              fmt::format(": {} profiles, {} checks, {} notifications, {} triggers", config.profiles.size(),
+                          config.checks.size(), config.notifies.size(), config.triggers.size()));
 }
 
 kube::Json as_json(const Finding& finding) {
@@ -96,6 +90,7 @@ int validate(const ValidateOptions& options) {
   io::RealLoop loop;
   io::RealFiles files(loop);
   const profiles::PluginRegistry registry = profiles::all_plugins();
+  Screen screen(process_screen());
   kube::Json list = kube::Json::array();
   bool valid = true;
   for (const std::string& file : options.files) {
@@ -108,10 +103,10 @@ int validate(const ValidateOptions& options) {
       for (const Finding& finding : findings) list.push_back(as_json(finding));
       continue;
     }
-    print_findings(findings);
-    if (is_valid) print_contents(file, *report.config);
+    print_findings(screen, findings);
+    if (is_valid) print_contents(screen, file, *report.config);
   }
-  if (options.json) fmt::print("{}\n", list.dump());
+  if (options.json) screen.document(list.dump());
   return valid ? 0 : 1;
 }
 

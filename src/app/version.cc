@@ -5,13 +5,13 @@
 
 #include <CLI/CLI.hpp>
 #include <boost/version.hpp>
-#include <cstdio>
 #include <memory>
 
 #include "app/cluster_flags.h"
 #include "app/command_list.h"
 #include "app/command_set.h"
 #include "app/commands.h"
+#include "app/screen.h"
 #include "kube/json.h"
 #include "version_info.h"
 
@@ -38,13 +38,14 @@ int print_version(bool json) {
                                static_cast<int>(simdjson::SIMDJSON_VERSION_REVISION))},
       {"fmt", dotted(FMT_VERSION, 100)},
   };
+  Screen screen(process_screen());
   if (json) {
     kube::Json document = kube::Json::object();
     for (const auto& [name, value] : facts) document.set({name}, value);
-    fmt::print("{}\n", document.dump());
+    screen.document(document.dump());
     return 0;
   }
-  for (const auto& [name, value] : facts) fmt::print("{:<10} {}\n", name, value);
+  for (const auto& [name, value] : facts) screen.line(fmt::format("{:<10} {}", name, value));
   return 0;
 }
 

@@ -9,7 +9,6 @@
 #include "app/command_set.h"
 #include "app/environment.h"
 #include "app/event_stream.h"
-#include "app/text_wrap.h"
 #include "io/http.h"
 
 namespace careen::app {
@@ -148,7 +147,7 @@ io::Result<std::string> server_url(std::string_view text) {
   return io::fail(io::ErrorKind::invalid,
                   fmt::format("\"{}\" {}; expected an address such as http://127.0.0.1:8080, or {} for a careen that "
                               "runs on this machine",
-                              printable(text), fault, kAutoServer));
+                              text, fault, kAutoServer));
 }
 
 std::unique_ptr<ViewSource> view_at(io::HttpClient& http, std::string url, std::string token, std::string from) {

@@ -3,13 +3,12 @@
 #include <fmt/format.h>
 
 #include "app/terminal_table.h"
-#include "app/text_wrap.h"
 
 namespace careen::app {
 
 using kube::JsonView;
 
-std::string shown(JsonView value) { return printable(value.text().value_or("")); }
+std::string shown(JsonView value) { return std::string(value.text().value_or("")); }
 
 std::optional<io::Wall> time_of(JsonView value) { return io::parse_rfc3339(value.text().value_or("")); }
 

@@ -10,7 +10,7 @@
 
 namespace careen::app {
 
-// The text, safe to print; empty when there is none.
+// The text; empty when there is none.
 std::string shown(kube::JsonView value);
 std::optional<io::Wall> time_of(kube::JsonView value);
 int64_t count_of(kube::JsonView value);

@@ -43,16 +43,16 @@ class Tree {
     }
   }
 
-  std::vector<std::string> lines;
+  std::vector<Line> lines;
 
  private:
   void add_text(JsonView why, const std::string& first, const std::string& rest, bool highlighted) {
-    const std::string text = printable(why["text"].text().value_or(""));
-    const std::string mark = verdict_mark(screen_, verdict_of(why)) + " ";
+    const Line mark = verdict_mark(screen_, verdict_of(why)) + " ";
     const size_t before = std::max(text_width(first) + 2, text_width(rest));
-    const std::vector<std::string> parts = wrap(text, width_ > before + 20 ? width_ - before : 20);
+    const std::vector<std::string> parts =
+        wrap(why["text"].text().value_or(""), width_ > before + 20 ? width_ - before : 20);
     for (size_t index = 0; index < parts.size(); ++index) {
-      const std::string painted = highlighted ? screen_.paint(Colour::bold_red, parts[index]) : parts[index];
+      const Line painted = screen_.paint(highlighted ? Colour::bold_red : Colour::plain, parts[index]);
       lines.push_back(index == 0 ? screen_.paint(Colour::dim, first) + mark + painted
                                  : screen_.paint(Colour::dim, rest) + painted);
     }
@@ -71,7 +71,7 @@ Colour verdict_colour(std::string_view verdict) {
   return verdict == "error" ? Colour::yellow : Colour::dim;
 }
 
-std::string verdict_mark(const Screen& screen, std::string_view verdict) {
+Line verdict_mark(const Screen& screen, std::string_view verdict) {
   const bool unicode = screen.unicode();
   const std::string_view mark = verdict == "yes"     ? (unicode ? "✓" : "+")
                                 : verdict == "no"    ? (unicode ? "✗" : "x")
@@ -85,8 +85,8 @@ Branches branches(const Screen& screen) {
   return {"|- ", "`- ", "|  "};
 }
 
-std::vector<std::string> why_lines(JsonView why, const Screen& screen, const std::string& indent, size_t width,
-                                   std::string_view told) {
+std::vector<Line> why_lines(JsonView why, const Screen& screen, const std::string& indent, size_t width,
+                            std::string_view told) {
   Tree tree(screen, width);
   if (why["children"].size() > 0 && why["text"].text() == told) {
     tree.add_children(why, indent, fails(why));

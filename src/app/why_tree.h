@@ -12,7 +12,7 @@
 namespace careen::app {
 
 // ✓ ✗ ! ·, or + x ! - where these cannot be shown, in the verdict's colour.
-std::string verdict_mark(const Screen& screen, std::string_view verdict);
+Line verdict_mark(const Screen& screen, std::string_view verdict);
 Colour verdict_colour(std::string_view verdict);
 
 // The lines that draw a branch: to one that is not the last, to the last, and past one.
@@ -23,7 +23,7 @@ Branches branches(const Screen& screen);
 
 // The tree (a Why of docs/api.md), each line after `indent`. The root has no branch of its own, and no line if it has
 // `told` already and something below it.
-std::vector<std::string> why_lines(kube::JsonView why, const Screen& screen, const std::string& indent, size_t width,
-                                   std::string_view told = {});
+std::vector<Line> why_lines(kube::JsonView why, const Screen& screen, const std::string& indent, size_t width,
+                            std::string_view told = {});
 
 }  // namespace careen::app

@@ -7,6 +7,8 @@
 #include <array>
 #include <cctype>
 
+#include "io/printable.h"
+
 namespace careen::app {
 
 namespace {
@@ -24,7 +26,8 @@ bool means_something_else(std::string_view text) {
 }
 
 void write_text(YAML::Emitter& out, std::string_view text) {
-  if (means_something_else(text)) out << YAML::DoubleQuoted;
+  // Only in quotes can what a terminal must not get be escaped.
+  if (means_something_else(text) || io::printable(text) != text) out << YAML::DoubleQuoted;
   out << std::string(text);
 }
 

@@ -6,62 +6,35 @@
 #include <cerrno>
 #include <cmath>
 
+#include "io/printable.h"
+
 namespace careen::io {
 
 namespace {
 
-constexpr char kReplacement[] = "\xEF\xBF\xBD";
-
-// The length of the well-formed UTF-8 sequence at the start of the text; 0 when there is none.
-size_t utf8_length(std::string_view text) {
-  const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned char first = byte(0);
-  if (first < 0x80) return 1;
-  const size_t length = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : 2;
-  if (first < 0xC2 || first > 0xF4 || text.size() < length) return 0;
-  for (size_t i = 1; i < length; ++i) {
-    if ((byte(i) & 0xC0) != 0x80) return 0;
-  }
-  const unsigned char second = byte(1);
-  // Overlong forms, surrogates, and what lies beyond the last code point.
-  if ((first == 0xE0 && second < 0xA0) || (first == 0xED && second > 0x9F) || (first == 0xF0 && second < 0x90) ||
-      (first == 0xF4 && second > 0x8F)) {
-    return 0;
-  }
-  return length;
-}
-
 enum class Quoting { json, bare };
 
-// Escapes what could forge a line or a terminal sequence; in JSON also the quote and the backslash.
+// Escapes what could forge a line or command a terminal; in JSON also the quote and the backslash.
 void append_escaped(std::string& out, std::string_view text, Quoting quoting) {
   while (!text.empty()) {
-    const size_t length = utf8_length(text);
-    if (length == 0) {
-      out += kReplacement;
-      text.remove_prefix(1);
-      continue;
-    }
-    const std::string_view piece = text.substr(0, length);
-    text.remove_prefix(length);
-    const auto c = static_cast<unsigned char>(piece[0]);
-    // C1 controls are two bytes in UTF-8; terminals obey them like an escape.
-    const bool c1 = length == 2 && c == 0xC2 && static_cast<unsigned char>(piece[1]) < 0xA0;
-    if (c == '\n') {
-      out += "\\n";
-    } else if (c == '\r') {
-      out += "\\r";
-    } else if (c == '\t') {
-      out += "\\t";
-    } else if (c < 0x20 || c == 0x7F) {
-      out += fmt::format("\\u{:04x}", c);
-    } else if (c1) {
-      out += fmt::format("\\u{:04x}", static_cast<unsigned char>(piece[1]));
-    } else if (quoting == Quoting::json && (c == '"' || c == '\\')) {
+    const Character next = first_character(text);
+    const std::string_view piece = text.substr(0, next.length);
+    text.remove_prefix(next.length);
+    if (quoting == Quoting::json && (piece == "\"" || piece == "\\")) {
       out += '\\';
       out += piece;
-    } else {
+    } else if (next.harmless) {
       out += piece;
+    } else if (next.code == '\n') {
+      out += "\\n";
+    } else if (next.code == '\r') {
+      out += "\\r";
+    } else if (next.code == '\t') {
+      out += "\\t";
+    } else if (next.code == 0xFFFD) {
+      out += "\xEF\xBF\xBD";
+    } else {
+      out += fmt::format("\\u{:04x}", static_cast<uint32_t>(next.code));
     }
   }
 }

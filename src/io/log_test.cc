@@ -39,6 +39,12 @@ TEST(LogTest, TimeForms) {
   EXPECT_EQ(stamp(LogTime::rfc3339nano), R"("2026-03-01T10:00:00.123456789Z")");
 }
 
+// Neither may they change in which order it is read.
+TEST(LogTest, EscapesWhatTurnsTheTextAround) {
+  EXPECT_EQ(line(LogEncoder::console, LogTime::rfc3339, "a\u202Eb\u2066c\u2028d"),
+            "2026-03-01T10:00:00Z\tINFO\tcontrollers.maintenance\ta\\u202eb\\u2066c\\u2028d");
+}
+
 // Values come from cluster users: none may forge a line, a JSON key or a terminal sequence.
 TEST(LogTest, EscapesWhatCouldForge) {
   const std::string evil = "a\"b\\c\nd\te\x1b[31m\x7f \xc2\x9b \xff\xed\xa0\x80 \xc3\xa9";

@@ -8,6 +8,7 @@ references, which must be those that the program prints.
 import json
 import os
 import pathlib
+import pty
 import re
 import shutil
 import signal
@@ -16,6 +17,7 @@ import sys
 import tempfile
 import time
 import unittest
+import urllib.request
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 CAREEN = ""
@@ -223,6 +225,77 @@ class Completion(unittest.TestCase):
     def test_without_a_cluster_it_is_silent(self):
         out, err = run("__complete", "explain", "--kubeconfig", "/nonexistent", "")
         self.assertEqual((out, err), (":4\n", ""))
+
+
+class HostileCluster(unittest.TestCase):
+    """What others have written to the cluster does not command the terminal of who looks at it."""
+
+    EVIL = "A\x1b[31mB\x1b]0;title\x07C\u009b2JD\bE\rF\nnode/forged drained\tG\x7fH\u202eI"
+
+    @classmethod
+    def setUpClass(cls):
+        folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(folder.cleanup)
+        cls.model = Model(folder.name)
+        cls.addClassCleanup(cls.model.stop)
+        cls.at = ["--kubeconfig", cls.model.kubeconfig]
+        run("drain", "node-0", *cls.at)
+        node = cls.call("GET", "/api/v1/nodes/node-0")
+        (hold,) = json.loads(node["metadata"]["annotations"]["careen.dev/holds"])["holds"].values()
+        cls.call("PATCH", "/api/v1/nodes/node-0", {"metadata": {
+            "labels": {"cloud.sap/maintenance-profile": "reboot"},
+            "annotations": {"careen.dev/holds": json.dumps({"holds": {"profile/" + cls.EVIL: hold}})}}})
+        run("pause", "--reason", cls.EVIL, "-n", "default", *cls.at)
+
+    @classmethod
+    def call(cls, method, path, body=None):
+        with open(cls.model.kubeconfig) as file:
+            server = re.search(r'server: "?(http://[^\s"]+)', file.read()).group(1)
+        request = urllib.request.Request(server + path, method=method, data=json.dumps(body).encode() if body else None,
+                                         headers={"Content-Type": "application/merge-patch+json"})
+        with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(request, timeout=LIMIT) as answer:
+            return json.load(answer)
+
+    def check(self, text, of):
+        self.assertIn("A", text, of)
+        self.assertNotRegex(text, "[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]", of)
+        self.assertNotIn("\nnode/forged", text, of)
+
+    def on_a_terminal(self, *words):
+        """What a command writes to a terminal."""
+        master, slave = pty.openpty()
+        process = subprocess.Popen([CAREEN, *words, *self.at], stdin=subprocess.DEVNULL, stdout=slave, stderr=slave,
+                                   env={"TERM": "xterm", "LANG": "C.UTF-8", "HOME": "/nonexistent"})
+        os.close(slave)
+        shown = b""
+        while True:
+            try:
+                more = os.read(master, 65536)
+            except OSError:  # nobody writes any more
+                break
+            if not more:
+                break
+            shown += more
+        os.close(master)
+        process.wait(LIMIT)
+        return shown.decode().replace("\r\n", "\n")
+
+    def test_commands(self):
+        for words, code in ((["status"], 0), (["status", "-o", "wide"], 0), (["status", "-o", "json"], 0),
+                            (["uncordon", "node-0"], 1), (["drain", "node-1"], 1),
+                            (["drain", "node-1", "--ignore-pause", "--dry-run=client"], 0)):
+            with self.subTest(words):
+                self.check("".join(run(*words, *self.at, code=code)), words)
+
+    def test_on_a_terminal_colours_are_careens(self):
+        for words in (["status"], ["uncordon", "node-0"], ["drain", "node-1"]):
+            with self.subTest(words):
+                shown = self.on_a_terminal(*words)
+                self.check(re.sub("\x1b\\[(1|2|31|1;31|32|33|34)m([^\x1b]*)\x1b\\[0m", r"\2", shown), words)
+
+    def test_documents_mean_the_same(self):
+        rows = json.loads(run("status", "-o", "json", *self.at)[0])["maintenances"]
+        self.assertIn("profile/" + self.EVIL, [row.get("by") for row in rows])
 
 
 class Installed(unittest.TestCase):

@@ -1,0 +1,27 @@
+// Text from strangers (names, reasons, messages of servers) on its way to somebody who reads it. A character of it may
+// command the terminal, begin a line of its own or turn the order of what is read around, and its bytes may be no
+// UTF-8. Whoever prints for people or writes logs asks here what can be shown as it is.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace careen::io {
+
+struct Character {
+  size_t length = 1;       // in bytes
+  char32_t code = 0xFFFD;  // also for a byte that is no UTF-8
+  bool harmless = false;   // can be shown as it is
+};
+
+// Of a text that is not empty. Bytes that are no UTF-8 are characters of their own, each of them.
+Character first_character(std::string_view text);
+
+// On one line, with as many characters as before: white space is a space, whatever else is not harmless U+FFFD.
+std::string printable(std::string_view text);
+
+// A document whose encoding knows \u (JSON, quoted texts of YAML), which means the same afterwards: what is not
+// harmless is escaped, but for line ends and tabs.
+std::string escaped_document(std::string_view text);
+
+}  // namespace careen::io
