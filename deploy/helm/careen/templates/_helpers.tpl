@@ -52,7 +52,6 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- if include "careen.profiles" . }}{{ $names = append $names "maintenance-controller-leader-election.cloud.sap" }}{{ end }}
 {{- if include "careen.nodemaintenance" . }}{{ $names = append $names "135b1886.medik8s.io" }}{{ end }}
 {{- $names = append $names "careen-ledger" }}
-{{- range untilStep 1 16 1 }}{{ $names = append $names (printf "careen-ledger-%d" .) }}{{ end }}
 {{- join ", " $names }}
 {{- end -}}
 
