@@ -550,6 +550,10 @@ Task<bool> Controller::find_out(std::string key, const Decision& decision, const
     succeeded(key, decision);
     co_return true;
   }
+  // It may have moved before it went; then its leases must not be given back.
+  const kube::Node* now = p_.nodes.find(key);
+  const bool gone = !now || now->uid != decision.uid;
+  if (gone && decision.admission && !decision.begins) spend(key);
   give_up(key, decision);
   if (answer) {
     queue_.wake_after_failure(key);

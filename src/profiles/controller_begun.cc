@@ -113,8 +113,8 @@ void Controller::withdraw(const std::string& key, const std::vector<LeaseGrab>& 
   }
 }
 
-// What a predecessor's transition had taken stays with the node for its next decision, unless the node has moved. A
-// node that is gone gives it back.
+// What a predecessor's transition had taken stays with the node for its next decision, unless the node has moved.
+// Whether a node that is gone moved before it went, nobody can tell any more: its leases are left to run out.
 Task<void> Controller::inherit(budget::Admission admission) {
   // Our cache may not have heard of the predecessor's last writes.
   for (const budget::HeldLease& lease : admission.leases) co_await taker_.read(lease.key);
@@ -125,19 +125,17 @@ Task<void> Controller::inherit(budget::Admission admission) {
   const bool drains = !gone && has_begun(*node);
   const bool leased = !gone && !admission.leases.empty() && !has_moved_since(*node, admission.leases.front().acquired);
   const bool begun = p_.ledger.has(admission.uid) && (drains || leased);
-  for (const budget::HeldLease& lease : admission.leases) {
-    if (begun) {
-      // However long it takes, nobody else gets the lease.
-      if (drains) lease_facts_.take(lease.key, admission.node);
-      begun_with(admission.node, lease.key).acquired = {lease.acquired};
-      lease_facts_.begin(lease.key, admission.node, lease.acquired);
-    } else if (gone) {
-      acting_.spawn(taker_.give_back(lease.key, admission.node, {lease.acquired}));
-    }
+  if (!begun) {
+    finish(admission.uid);
+    refresh_occupancy(admission.node);
+    co_return;
   }
-  if (begun) co_return;
-  finish(admission.uid);
-  refresh_occupancy(admission.node);
+  for (const budget::HeldLease& lease : admission.leases) {
+    // However long it takes, nobody else gets the lease.
+    if (drains) lease_facts_.take(lease.key, admission.node);
+    begun_with(admission.node, lease.key).acquired = {lease.acquired};
+    lease_facts_.begin(lease.key, admission.node, lease.acquired);
+  }
 }
 
 Task<bool> Controller::write_hypervisor(std::string key, const Decision& decision, const Basis& on) {

@@ -171,24 +171,48 @@ TEST_F(BegunTest, ASuccessorGoesOnWithTheLeaseOfItsPredecessor) {
   EXPECT_THAT(b.ledger.entries(), IsEmpty());
 }
 
-TEST_F(BegunTest, ASuccessorGivesTheLeaseOfANodeThatIsGoneBack) {
+// It may have moved before it went: the next one keeps its distance.
+TEST_F(BegunTest, ASuccessorLeavesTheLeaseOfANodeThatIsGoneToRunOut) {
   add_node("n0", {{"go", ""}});
   api.treat = [](const Request& request) {
     sim::Treatment treatment = quick();
-    treatment.lost = moves(request);
+    // The node has moved, but nobody finds out before it is gone, and the ledger still has its entry.
+    treatment.unanswered = moves(request);
     return treatment;
   };
   auto a = std::make_unique<Replica>(time, api, "a", kStaggerYaml);
-  ASSERT_TRUE(time.run_until([&] { return holder() == "n0"; }, minutes{1}));
-  time.run_for(seconds{1});
+  ASSERT_TRUE(time.run_until([&] { return moved() == 1; }, minutes{1}));
   a.reset();
   api.treat = nullptr;
   api.erase(path("n0"));
   add_node("n1", {{"go", ""}});
   Replica b(time, api, "b", kStaggerYaml);
-  time.run_for(seconds{20});
-  EXPECT_EQ(state_of("n1"), "maintenance-required");
+  time.run_for(minutes{9});
+  EXPECT_NE(state_of("n1"), "maintenance-required");
+  EXPECT_EQ(holder(), "n0");
   EXPECT_THAT(b.ledger.entries(), IsEmpty());
+  time.run_for(minutes{2});
+  EXPECT_EQ(state_of("n1"), "maintenance-required");
+  EXPECT_EQ(b.late(), 0);
+}
+
+TEST_F(BegunTest, ALeaseWhoseNodeIsGoneBeforeItsMoveIsKnownRunsOut) {
+  add_node("n0", {{"go", ""}});
+  api.treat = [](const Request& request) {
+    sim::Treatment treatment = quick();
+    treatment.unanswered = moves(request);
+    return treatment;
+  };
+  Replica replica(time, api, "a", kStaggerYaml);
+  ASSERT_TRUE(time.run_until([&] { return moved() == 1; }, minutes{1}));
+  api.treat = nullptr;
+  api.erase(path("n0"));
+  add_node("n1", {{"go", ""}});
+  time.run_for(minutes{9});
+  EXPECT_NE(state_of("n1"), "maintenance-required");
+  EXPECT_THAT(replica.ledger.entries(), IsEmpty());
+  time.run_for(minutes{2});
+  EXPECT_EQ(state_of("n1"), "maintenance-required");
 }
 
 TEST_F(BegunTest, ADryRunTakesNothing) {

@@ -40,6 +40,13 @@ bool may_have_changed(const kube::ApiError& error, const LeaseGrab& grab) {
   return error.conflict() || error.already_exists() || error.ambiguous();
 }
 
+// Who takes its own lease again, for a transition that a predecessor with a faster clock has begun, leaves it its later
+// time: nobody who has seen that may take the lease for free earlier.
+io::Wall renewal(const kube::Lease* known, const LeaseGrab& grab, const std::string& node, io::Wall now) {
+  const bool again = known && known->version == grab.version && known->holder == node && known->renewed;
+  return again ? std::max(now, *known->renewed) : now;
+}
+
 kube::ApiError without_lease(kube::ApiError error, const LeaseGrab& grab) {
   if (!error.not_leader()) error.message = fmt::format("lease {} cannot be taken: {}", grab.key(), error.message);
   return error;
@@ -58,7 +65,8 @@ bool LeaseTaker::enter_world(const std::string& body) {
 }
 
 Task<kube::Result<LeaseTaker::Outcome>> LeaseTaker::take(LeaseGrab grab, std::string node, io::Wall acquired) {
-  Json body = Json::object({{"spec", spec_of(grab, node, acquired, client_.loop().wall_now())}});
+  const io::Wall renewed = renewal(leases_.find(grab.key()), grab, node, client_.loop().wall_now());
+  Json body = Json::object({{"spec", spec_of(grab, node, acquired, renewed)}});
   kube::Result<std::string> answer;
   if (grab.version == 0) {
     body.set({"apiVersion"}, "coordination.k8s.io/v1").set({"kind"}, "Lease");

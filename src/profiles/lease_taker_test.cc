@@ -95,6 +95,15 @@ TEST_F(LeaseTakerTest, OneThatRanOutIsTakenOver) {
   EXPECT_EQ(stored().transitions, 5);
 }
 
+// A predecessor with a faster clock took it for the same node: whoever waits has been told of that time.
+TEST_F(LeaseTakerTest, TheTimeOfALeaseThatIsTakenAgainDoesNotRunBackwards) {
+  put("a", now + io::seconds{4});
+  hear();
+  EXPECT_EQ(*take(grab()), Outcome::taken);
+  EXPECT_EQ(stored().acquired, now);
+  EXPECT_EQ(stored().renewed, now + io::seconds{4});
+}
+
 TEST_F(LeaseTakerTest, WhoComesSecondHasLostItAndKnowsWhy) {
   put("b", now - io::hours{1});
   hear();
