@@ -397,7 +397,8 @@ void EventRecorder::Parts::note_outcome(Series& series, std::string_view verb, c
                                          error.message));
   }
   const bool refused_itself = error.code == 400 || error.code == 422;
-  const bool refused = error.code >= 400 && error.code < 500 && error.code != 429;
+  // Rights that are missing stay missing until somebody grants them; being taken for a stranger passes.
+  const bool refused = error.code >= 400 && error.code < 500 && error.code != 429 && error.code != 401;
   failing.insert(refused_itself ? what + " " + series.record.reason : refused ? what : std::string());
   if (!refused) forgiven.set(loop.now() + kForgiven);
 }

@@ -392,6 +392,16 @@ TEST_F(EventsTest, MissingRightsStayAProblem) {
   EXPECT_THAT(problems.open(), SizeIs(1));
 }
 
+// While keys rotate everybody is a stranger for a moment.
+TEST_F(EventsTest, BeingTakenForAStrangerPasses) {
+  respond = [](const Request&) { return event_refusal(401, "Unauthorized"); };
+  recorder.record(node_event());
+  time.run_for(minutes{1});
+  EXPECT_THAT(problems.open(), SizeIs(1));
+  time.run_for(minutes{11});
+  EXPECT_THAT(problems.open(), IsEmpty());
+}
+
 // The answer to a creation got lost; the second try finds its own event there.
 TEST_F(EventsTest, AnEventThatExistsAlreadyIsOurs) {
   transport.fail(io::ErrorKind::timeout);
