@@ -3,7 +3,7 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 JOBS ?= $(shell nproc)
 SECONDS_EACH ?= 60
-SEEDS ?= 1000
+SEEDS ?=
 PREFIX ?= /usr/local
 STEP := tools/step
 # A new file under the old name: a careen that is running keeps its own.
@@ -70,11 +70,12 @@ bench: deps-test testcluster build ## measure on a real control plane and print 
 	@$(STEP) "build (benchmarks)" cmake --build --preset release -j $(JOBS) --target bench_programs
 	python3 test/bench/bench.py $(BENCH)
 
-explore: deps ## whole campaigns in virtual time with faults from SEEDS seeds (1000; or 5000..5999)
+explore: EXPLORE = build/release/test/explore/explore --jobs $(JOBS) --systematic $(if $(SEEDS),--seeds $(SEEDS),--fresh 1000)
+explore: deps ## whole campaigns in virtual time with faults from SEEDS seeds (5000..5999; otherwise 1000 new ones)
 	@$(STEP) "configure (release)" cmake --preset release
 	@$(STEP) "build (explorer)" cmake --build --preset release -j $(JOBS) --target explore
-	build/release/test/explore/explore --systematic --seeds $(SEEDS)
-	build/release/test/explore/explore --drains --systematic --seeds $(SEEDS)
+	$(EXPLORE)
+	$(EXPLORE) --drains
 
 fuzz: deps-test ## each fuzz target for SECONDS_EACH seconds (60)
 	@$(STEP) "configure (fuzz)" cmake --preset fuzz

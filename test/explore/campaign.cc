@@ -205,6 +205,23 @@ Campaign draw_campaign(uint64_t seed) {
   return campaign;
 }
 
+Campaign crowd_campaign(int nodes, int limit, io::Duration notice) {
+  Campaign campaign;
+  campaign.seed = 1;
+  Plan plan;
+  plan.name = "p";
+  plan.stay = seconds{10};
+  plan.limit.max = limit;
+  plan.notice = notice;
+  campaign.settings.plans.push_back(plan);
+  for (int i = 0; i < nodes; ++i) {
+    campaign.nodes.push_back({.name = fmt::format("n{:04}", i),
+                              .labels = {{plan.go(), "yes"}, {std::string(profiles::kProfileLabel), plan.name}}});
+  }
+  campaign.skews = {seconds{0}};
+  return campaign;
+}
+
 Campaign small_campaign(int replicas, bool marks) {
   Campaign campaign;
   campaign.seed = 1;

@@ -78,6 +78,9 @@ Campaign draw_campaign(uint64_t seed);
 // Three nodes one after the other, for crashes at every single write.
 Campaign small_campaign(int replicas, bool marks);
 
+// So many nodes at once, `limit` of them at a time, after a notice.
+Campaign crowd_campaign(int nodes, int limit, io::Duration notice);
+
 // By time; what comes at the same time stays in its order.
 std::vector<Edit> in_order(std::vector<Edit> edits);
 

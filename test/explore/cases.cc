@@ -42,46 +42,118 @@ std::vector<std::pair<std::string, Campaign>> small_campaigns(Family family) {
   return {{"a NodeMaintenance", small_drain_campaign(false)}, {"a draining profile", small_drain_campaign(true)}};
 }
 
-constexpr Target kCrashTargets[] = {Target::nodes,        Target::ledger, Target::leases,      Target::events,
+constexpr Target kWriteTargets[] = {Target::nodes,        Target::ledger, Target::leases,      Target::events,
                                     Target::maintenances, Target::pods,   Target::node_leases, Target::lock};
+// Enough for a ledger that holds all of them to be too large for one object.
+constexpr int kCrowd = 2500;
+// What a proxy or a server in trouble may say of a write that has taken effect.
+constexpr int kMasks[] = {429, 500, 502, 503, 504};
+
+// The write that triggers it is lost, passes, or arrives late; or it passes, and its answer says something else.
+std::vector<Perturbation> faults_of(Target target, int count) {
+  std::vector<Perturbation> faults;
+  for (const auto& [kind, fate] :
+       {std::pair{Trigger::Kind::before_write, Fate::lost}, std::pair{Trigger::Kind::before_write, Fate::late},
+        std::pair{Trigger::Kind::after_write, Fate::passes}}) {
+    Perturbation crash;
+    crash.action = Action::crash;
+    crash.trigger = {kind, {}, target, count};
+    crash.fate = fate;
+    crash.span = io::seconds{1};
+    // When a successor has just taken over.
+    crash.delay = io::seconds{17};
+    faults.push_back(crash);
+  }
+  for (const int code : kMasks) {
+    Perturbation mask;
+    mask.action = Action::mask;
+    mask.trigger = {Trigger::Kind::before_write, {}, target, count};
+    mask.code = code;
+    faults.push_back(mask);
+  }
+  return faults;
+}
+
+void add_writes(const std::string& name, const Campaign& campaign, SystematicCases& all) {
+  const Outcome undisturbed = run_undisturbed(campaign);
+  if (undisturbed.failed()) {
+    all.failed.push_back(undisturbed);
+    return;
+  }
+  for (const Target target : kWriteTargets) {
+    if (!undisturbed.writes.contains(target)) continue;
+    // The lock is renewed all the time; a few of its writes stand for all.
+    const int most = target == Target::lock ? 4 : undisturbed.writes.at(target);
+    for (int count = 1; count <= most; ++count) {
+      for (Perturbation& fault : faults_of(target, count)) {
+        Systematic one;
+        one.one.seed = 1;
+        one.one.campaign = campaign;
+        one.one.calm_after = undisturbed.end.takes;
+        one.expected = undisturbed.end;
+        fault.index = 1;
+        one.one.perturbations = {fault};
+        one.name = fmt::format("{}, {}", name, fault.text());
+        all.cases.push_back(std::move(one));
+      }
+    }
+  }
+}
 
 }  // namespace
 
-SystematicCases systematic_cases(Family family) {
-  SystematicCases all;
-  for (const auto& [campaign_name, campaign] : small_campaigns(family)) {
+namespace {
+
+// Two thirds of the nodes cannot be written for twenty minutes; the others do not mind.
+void add_isolation(SystematicCases& all) {
+  for (const int limit : {3, 1000}) {
+    const Campaign campaign = crowd_campaign(34, limit, io::seconds{40});
     const Outcome undisturbed = run_undisturbed(campaign);
     if (undisturbed.failed()) {
       all.failed.push_back(undisturbed);
-      continue;
+      return;
     }
-    for (const Target target : kCrashTargets) {
-      if (!undisturbed.writes.contains(target)) continue;
-      // The lock is renewed all the time; a few of its writes stand for all.
-      const int most = target == Target::lock ? 4 : undisturbed.writes.at(target);
-      for (int count = 1; count <= most; ++count) {
-        for (const auto& [kind, fate] :
-             {std::pair{Trigger::Kind::before_write, Fate::lost}, std::pair{Trigger::Kind::before_write, Fate::late},
-              std::pair{Trigger::Kind::after_write, Fate::passes}}) {
-          Systematic one;
-          one.one.seed = 1;
-          one.one.campaign = campaign;
-          one.one.calm_after = undisturbed.end.takes;
-          one.expected = undisturbed.end;
-          Perturbation crash;
-          crash.index = 1;
-          crash.action = Action::crash;
-          crash.trigger = {kind, {}, target, count};
-          crash.fate = fate;
-          crash.span = io::seconds{1};
-          // When a successor has just taken over.
-          crash.delay = io::seconds{17};
-          one.one.perturbations = {crash};
-          one.name = fmt::format("{}, {}", campaign_name, crash.text());
-          all.cases.push_back(std::move(one));
-        }
-      }
-    }
+    Systematic one;
+    one.one.seed = 1;
+    one.one.campaign = campaign;
+    one.one.calm_after = undisturbed.end.takes;
+    one.expected = undisturbed.end;
+    Perturbation broken;
+    broken.index = 1;
+    broken.action = Action::break_node_webhook;
+    // When all have been told that they are required, and before the first may go in.
+    broken.trigger.at = io::seconds{20};
+    broken.span = io::minutes{20};
+    broken.choice = 59;
+    one.one.perturbations = {broken};
+    one.one.isolation = Case::Isolation{stuck_nodes(broken, campaign), undisturbed.end.takes + io::minutes{5}};
+    one.name = fmt::format("34 nodes, {} at a time, {}", limit, broken.text());
+    all.cases.push_back(std::move(one));
+  }
+}
+
+// Records that grow with the number of nodes stay within what the API server takes.
+void add_crowd(SystematicCases& all) {
+  Systematic one;
+  one.one.seed = 1;
+  one.one.campaign = crowd_campaign(kCrowd, 10 * kCrowd, io::seconds{0});
+  one.name = fmt::format("{} nodes at once", kCrowd);
+  all.cases.push_back(std::move(one));
+}
+
+}  // namespace
+
+Outcome run(const Systematic& one, const RunOptions& options) {
+  if (one.one.perturbations.empty()) return run_undisturbed(one.one.campaign, options);
+  return run_case(one.one, one.expected, options);
+}
+
+SystematicCases systematic_cases(Family family) {
+  SystematicCases all;
+  for (const auto& [name, campaign] : small_campaigns(family)) add_writes(name, campaign, all);
+  if (family == Family::profiles) {
+    add_isolation(all);
+    add_crowd(all);
   }
   return all;
 }

@@ -32,12 +32,14 @@ class Cases {
   Outcome undisturbed_;
 };
 
-// Small campaigns with a crash before and after each write, that write being lost, passing, or arriving late.
+// Small campaigns with a crash before and after each write, that write being lost, passing, or arriving late; and with
+// each write passing under an answer that says that it has failed.
 struct Systematic {
   std::string name;
   Case one;
   Expectation expected;
 };
+Outcome run(const Systematic& one, const RunOptions& options = {});
 // The undisturbed run of a small campaign may fail too; then that is all there is.
 struct SystematicCases {
   std::vector<Systematic> cases;

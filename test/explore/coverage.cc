@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <istream>
 #include <set>
+#include <string>
 
 namespace careen::explore {
 
@@ -33,6 +35,21 @@ std::string Coverage::table() const {
     out += "\n";
   }
   return out;
+}
+
+std::string Coverage::text() const {
+  std::string out;
+  for (const auto& [key, count] : hits_)
+    out += fmt::format("{} {} {}\n", static_cast<int>(key.first), count, key.second);
+  return out;
+}
+
+void Coverage::read(std::istream& lines) {
+  int action = 0, count = 0;
+  std::string place;
+  while (lines >> action >> count && std::getline(lines >> std::ws, place)) {
+    hits_[{static_cast<Action>(action), place}] += count;
+  }
 }
 
 }  // namespace careen::explore

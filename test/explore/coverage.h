@@ -1,6 +1,7 @@
 // Which fault has hit which kind of write, over all cases: what the exploration has really explored.
 #pragma once
 
+#include <iosfwd>
 #include <map>
 #include <string>
 #include <utility>
@@ -17,6 +18,10 @@ class Coverage {
   int count(Action action) const;
   // A row an action, a column a place.
   std::string table() const;
+
+  // A line a hit, and what such lines say.
+  std::string text() const;
+  void read(std::istream& lines);
 
  private:
   std::map<std::pair<Action, std::string>, int> hits_;

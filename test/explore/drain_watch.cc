@@ -11,7 +11,7 @@ using kube::JsonView;
 
 namespace {
 
-// How old the budgets can be that careen acts on while all is well.
+// How old what careen acts on can be while all is well.
 constexpr io::Duration kLag = io::seconds{1};
 // Of the clock by which careen counts; and between a request and its repetition.
 constexpr io::Duration kSlack = io::seconds{1};
@@ -68,7 +68,7 @@ DrainWatch::Pod DrainWatch::read(const Json& object) {
   return pod;
 }
 
-void DrainWatch::sent(const sim::Sending& sending, bool certain, io::Steady now) {
+void DrainWatch::sent(const sim::Sending& sending, Certain certain, io::Steady now) {
   const auto request = pod_request(sending.request);
   if (!request) return;
   const auto blame = [&](std::string_view why) {
@@ -81,9 +81,12 @@ void DrainWatch::sent(const sim::Sending& sending, bool certain, io::Steady now)
   const auto pod = pods_.find(uid);
   if (pod == pods_.end() || pod->second.key != request->key) return blame("about a pod that never was");
   if (pod->second.stays) return blame("although a DaemonSet would make it again at once");
-  if (certain && !holds_.held_since(pod->second.node)) return blame("although it does not hold the node");
+  const std::string& node = pod->second.node;
+  if (certain.nodes && !holds_.held_since(node) && !holds_.gone_while_held(node, now - kLag)) {
+    return blame("although it does not hold the node");
+  }
   if (!request->eviction) return check_force(sending.client, pod->second, now);
-  if (certain) check_budget(sending.client, pod->second, now);
+  if (certain.budgets) check_budget(sending.client, pod->second, now);
 }
 
 // Deleting, which no budget holds back, is for pods that could not be evicted in time.

@@ -21,8 +21,11 @@ class DrainWatch {
   DrainWatch(const Settings& settings, const HoldWatch& holds, Report report)
       : settings_(settings), holds_(holds), report_(std::move(report)) {}
 
-  // `certain`: what careen sees is what there is, but for a moment; and nobody else leads.
-  void sent(const sim::Sending& sending, bool certain, io::Steady now);
+  // What careen sees is what there is, but for a moment; and nobody else leads.
+  struct Certain {
+    bool budgets = false, nodes = false;
+  };
+  void sent(const sim::Sending& sending, Certain certain, io::Steady now);
   void served(const sim::Sending& sending, const kube::Response& response, io::Steady now);
   void pod_changed(const sim::Change& change, bool by_careen, io::Steady now);
   void budget_changed(const sim::Change& change, io::Steady now);

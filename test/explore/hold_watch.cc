@@ -64,6 +64,16 @@ void HoldWatch::made(const std::string& node, const NodeFacts& now, io::Steady a
   note_record(known, HoldRecord::read(now), at);
 }
 
+void HoldWatch::gone(const std::string& node, io::Steady at) {
+  if (held_since(node)) gone_[node] = at;
+  nodes_.erase(node);
+}
+
+bool HoldWatch::gone_while_held(const std::string& node, io::Steady since) const {
+  const auto known = gone_.find(node);
+  return known != gone_.end() && known->second >= since;
+}
+
 std::optional<io::Steady> HoldWatch::made_at(const std::string& node) const {
   const auto known = nodes_.find(node);
   return known == nodes_.end() ? std::nullopt : std::optional(known->second.made);
@@ -86,7 +96,13 @@ void HoldWatch::changed_by_careen(const std::string& by, const std::string& node
   if (uncordons) known.wanted[kCordon] = {true, std::nullopt};
   HoldRecord now = HoldRecord::read(after);
   const auto was = things_of(before), is = things_of(after);
-  for (const auto& [thing, value] : is) check(by, node, thing, was.at(thing), value, known.record, now);
+  if (known.forged && now.owners.empty()) {
+    known.forged = false;
+    for (const auto& [thing, value] : is) known.wanted[thing] = {false, value};
+  }
+  for (const auto& [thing, value] : is) {
+    if (!known.forged) check(by, node, thing, was.at(thing), value, known.record, now);
+  }
   note_record(known, std::move(now), at);
 }
 

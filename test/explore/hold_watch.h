@@ -33,8 +33,10 @@ class HoldWatch {
   static bool concerns_annotation(std::string_view key);
   static bool concerns_taint(std::string_view key, std::string_view effect);
 
+  // Its record is not careen's any more: what becomes of the things it names cannot be said.
+  void forged(const std::string& node) { nodes_[node].forged = true; }
   void made(const std::string& node, const NodeFacts& now, io::Steady at);
-  void gone(const std::string& node) { nodes_.erase(node); }
+  void gone(const std::string& node, io::Steady at);
   void changed_by_others(const std::string& node, const NodeFacts& before, const NodeFacts& after);
   // `uncordons`: with it a profile wants the node to be schedulable.
   void changed_by_careen(const std::string& by, const std::string& node, const NodeFacts& before,
@@ -47,6 +49,8 @@ class HoldWatch {
 
   // Since when somebody, or this owner, holds the node.
   std::optional<io::Steady> held_since(const std::string& node, std::string_view owner_prefix = "") const;
+  // It was held when somebody deleted it, which was then or later: careen may not have heard of that yet.
+  bool gone_while_held(const std::string& node, io::Steady since) const;
   bool holds(const std::string& node, const std::string& owner, std::string_view id) const;
   // Nothing when there is no such node.
   std::optional<io::Steady> made_at(const std::string& node) const;
@@ -64,6 +68,7 @@ class HoldWatch {
     std::map<std::string, Wanted> wanted;  // by others
     HoldRecord record;
     io::Steady made{};
+    bool forged = false;
     std::map<std::string, io::Steady, std::less<>> since;  // by owner
     std::map<std::string, io::Steady> withdrawn;           // by owner
   };
@@ -74,6 +79,7 @@ class HoldWatch {
 
   Report report_;
   std::map<std::string, Node, std::less<>> nodes_;
+  std::map<std::string, io::Steady> gone_;  // nodes that were held, and when they went
 };
 
 }  // namespace careen::explore

@@ -10,6 +10,7 @@
 
 #include "campaign.h"
 #include "drain_watch.h"
+#include "event_watch.h"
 #include "fact_log.h"
 #include "hold_watch.h"
 #include "io/virtual_time.h"
@@ -28,6 +29,13 @@ inline constexpr const char* kLockPath =
 inline constexpr const char* kMaintenanceLock = "135b1886.medik8s.io";
 inline constexpr const char* kLedgerPath = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/careen-ledger";
 
+inline constexpr io::Duration kRenewDeadline = io::seconds{10};
+inline constexpr io::Duration kLeaseDuration = io::seconds{15};
+inline constexpr std::string_view kLeaseConnection = "/lease";
+inline constexpr std::string_view kNodeLeases = "medik8s-leases";
+// Until a leader has noticed that the lock was taken from it by hand.
+inline constexpr io::Duration kLockLost = io::seconds{30};
+
 struct Violation {
   io::Duration at{};  // since the beginning
   std::string rule;   // short
@@ -42,6 +50,7 @@ class Invariants {
         settings_(settings),
         stagger_(reporting()),
         messages_(settings, reporting()),
+        events_(reporting()),
         holds_(reporting()),
         drains_(settings, holds_, reporting()),
         maintenances_(api, holds_, reporting()) {}
@@ -53,14 +62,27 @@ class Invariants {
   void configured(const std::string& process, const Settings& settings);
   void lock_tampered() {
     lock_tampered_ = time_.now();
+    unseeing(kLockLost);
     repeats_are_fine();
   }
   void ledger_deleted() { ledger_missing_ = true; }
   // For so long careen may act late, or on old facts.
   void disturbed(io::Duration span);
+  // For so long careen may not have heard of what others have done.
+  void unseeing(io::Duration span) { unseeing_until_ = std::max(unseeing_until_, time_.now() + span); }
+  // Somebody who may annotate the node has put a record there that is none of careen's.
+  void forged(const std::string& node) { holds_.forged(node); }
   void stagger_changed(const std::string& group) { stagger_.reconfigured(group); }
-  // A process ends, or cannot know what has arrived: messages may be sent again.
-  void repeats_are_fine() { messages_.repeats_are_fine(); }
+  // A process ends, or cannot know what has arrived: messages may be sent again, and events are not told.
+  void repeats_are_fine() {
+    messages_.repeats_are_fine();
+    events_.losses_are_fine();
+  }
+  void events_are_lost() { events_.losses_are_fine(); }
+  void rights_refused() {
+    repeats_are_fine();
+    maintenances_.rights_refused();
+  }
   void outside_slowed() { outside_slowed_ = true; }
   // Nothing goes wrong from now on: timers have to be kept.
   void calm() { calm_since_ = time_.now(); }
@@ -76,6 +98,8 @@ class Invariants {
     messages_.check_end(nodes_, time_.wall_now());
     maintenances_.check_end();
   }
+  // And that for so long that repetitions of events have been counted.
+  void check_told() const { events_.check_end(); }
 
   void violate(std::string rule, std::string what);
   const std::vector<Violation>& violations() const { return violations_; }
@@ -143,7 +167,6 @@ class Invariants {
   bool counts_for(const Admitted& asking, const std::string& node, const Admitted& other) const;
   void lease_changed(const sim::Change& change);
   void ledger_changed(const sim::Change& change);
-  void event_changed(const sim::Change& change);
 
   const io::VirtualTime& time_;
   const sim::ApiServer& api_;
@@ -151,16 +174,16 @@ class Invariants {
   std::map<std::string, Process, std::less<>> processes_;
   std::map<std::string, NodeFacts, std::less<>> nodes_;
   std::map<std::string, Admitted, std::less<>> admitted_;  // by node
-  std::set<std::string> moved_;                            // "uid profile state", for events
   std::string lock_holder_;
   std::string ledger_writer_;
   std::optional<io::Steady> lock_tampered_, ledger_back_, calm_since_;
   bool ledger_missing_ = false;  // somebody has deleted it
-  io::Steady disturbed_until_{};
+  io::Steady disturbed_until_{}, unseeing_until_{};
   bool outside_slowed_ = false;
   FactLog facts_;
   StaggerWatch stagger_;
   MessageWatch messages_;
+  EventWatch events_;
   HoldWatch holds_;
   DrainWatch drains_;
   MaintenanceWatch maintenances_;

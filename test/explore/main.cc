@@ -2,18 +2,21 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <chrono>
+#include <algorithm>
 #include <cstdio>
 
 #include "cases.h"
+#include "io/random.h"
 #include "mistake.h"
 #include "shrink.h"
+#include "workers.h"
 
 namespace careen::explore {
 namespace {
 
 struct Arguments {
   std::string seeds;
+  uint64_t fresh = 0;
   std::optional<uint64_t> seed;
   std::vector<int> only;
   std::vector<std::string> nodes;
@@ -21,39 +24,12 @@ struct Arguments {
   bool systematic = false;
   bool drains = false;
   bool shrink = true;
+  bool keep_going = false;
+  int jobs = 1;
 
   Family family() const { return drains ? Family::drains : Family::profiles; }
   std::string mistake;
   std::string program;
-};
-
-// Cases so far, and how fast they went.
-class Tally {
- public:
-  void add(const Outcome& outcome) {
-    ++cases_;
-    virtual_time_ += outcome.virtual_time;
-    transitions_ += outcome.transitions;
-    coverage_.add(outcome.coverage);
-    if (seconds() - told_ < 10) return;
-    told_ = seconds();
-    tell();
-  }
-  void tell() const {
-    fmt::print("{} cases in {:.1f} s: {:.1f} cases/s, {:.1f} virtual hours/s, {} transitions\n", cases_, seconds(),
-               cases_ / seconds(), io::to_seconds(virtual_time_) / 3600 / seconds(), transitions_);
-    std::fflush(stdout);
-  }
-  const Coverage& coverage() const { return coverage_; }
-
- private:
-  double seconds() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - begun_).count(); }
-  std::chrono::steady_clock::time_point begun_ = std::chrono::steady_clock::now();
-  double told_ = 0;
-  int cases_ = 0;
-  int transitions_ = 0;
-  io::Duration virtual_time_{};
-  Coverage coverage_;
 };
 
 void print(const Outcome& outcome) {
@@ -111,55 +87,99 @@ int explore_one(const Arguments& arguments, const RunOptions& options) {
   return outcome.failed();
 }
 
-int explore_systematically(const Arguments& arguments, Tally& tally, const RunOptions& options) {
+int explore_systematically(const Arguments& arguments, Tally& tally) {
   const SystematicCases all = systematic_cases(arguments.family());
   for (const Outcome& outcome : all.failed) {
     fmt::print("an undisturbed small campaign fails:\n");
     print(outcome);
     return 1;
   }
-  for (const Systematic& one : all.cases) {
-    const Outcome outcome = run_case(one.one, one.expected, options);
-    tally.add(outcome);
-    if (!outcome.failed()) continue;
-    fmt::print("\nsystematic case fails: {}\n", one.name);
-    RunOptions again = options;
-    again.timeline = true;
-    fmt::print("{}\n", run_case(one.one, one.expected, again).timeline);
-    print(outcome);
-    return 1;
-  }
-  return 0;
+  const auto failing = first_failing(all.cases.size(), arguments.jobs, tally, [&](uint64_t piece, Tally& counted) {
+    const Outcome outcome = run(all.cases[piece]);
+    counted.add(outcome);
+    return !outcome.failed();
+  });
+  if (!failing) return 0;
+  const Systematic& one = all.cases[*failing];
+  fmt::print("\nsystematic case fails: {}\n", one.name);
+  std::fflush(stdout);
+  const Outcome outcome = run(one, {.timeline = true});
+  if (!one.one.perturbations.empty()) fmt::print("{}\n", outcome.timeline);
+  print(outcome);
+  return 1;
 }
 
-int explore_seeds(const Arguments& arguments, Tally& tally, const RunOptions& options) {
+struct Seeds {
   uint64_t first = 1, last = 0;
+
+  // Those of one campaign, which share its undisturbed run.
+  uint64_t campaigns() const { return last < first ? 0 : last / kSeedsPerCampaign - first / kSeedsPerCampaign + 1; }
+  Seeds of_campaign(uint64_t number) const {
+    const uint64_t begin = (first / kSeedsPerCampaign + number) * kSeedsPerCampaign;
+    return {std::max(first, begin), std::min(last, begin + kSeedsPerCampaign - 1)};
+  }
+};
+
+Seeds seeds_of(const Arguments& arguments) {
+  if (arguments.fresh > 0) {
+    // Short enough to be passed on by word of mouth.
+    const uint64_t first = io::Random().next() % 1'000'000'000'000;
+    return {first, first + arguments.fresh - 1};
+  }
   const size_t dots = arguments.seeds.find("..");
-  if (dots == std::string::npos) {
-    last = std::stoull(arguments.seeds);
-  } else {
-    first = std::stoull(arguments.seeds.substr(0, dots));
-    last = std::stoull(arguments.seeds.substr(dots + 2));
-  }
-  Cases cases(arguments.family());
-  for (uint64_t seed = first; seed <= last; ++seed) {
-    auto [one, undisturbed] = cases.make(seed);
-    if (undisturbed.failed()) one.perturbations.clear();
-    const Outcome outcome = undisturbed.failed() ? undisturbed : run_case(one, undisturbed.end, options);
-    tally.add(outcome);
-    if (!outcome.failed()) continue;
-    report(arguments, one, outcome);
-    return 1;
-  }
-  return 0;
+  if (dots == std::string::npos) return {1, std::stoull(arguments.seeds)};
+  return {std::stoull(arguments.seeds.substr(0, dots)), std::stoull(arguments.seeds.substr(dots + 2))};
 }
 
-int run(int argc, char** argv) {
+struct Run {
+  Case one;
+  Outcome outcome;
+};
+
+Run run_seed(Cases& cases, uint64_t seed) {
+  auto [one, undisturbed] = cases.make(seed);
+  if (undisturbed.failed()) one.perturbations.clear();
+  Outcome outcome = undisturbed.failed() ? undisturbed : run_case(one, undisturbed.end);
+  return {std::move(one), std::move(outcome)};
+}
+
+int explore_seeds(const Arguments& arguments, Tally& tally) {
+  const Seeds seeds = seeds_of(arguments);
+  fmt::print("seeds {}..{}{}\n", seeds.first, seeds.last, arguments.drains ? " of drains" : "");
+  const auto all_pass = [&](uint64_t campaign, Tally& counted) {
+    const Seeds own = seeds.of_campaign(campaign);
+    Cases cases(arguments.family());
+    for (uint64_t seed = own.first; seed <= own.last; ++seed) {
+      const Outcome outcome = run_seed(cases, seed).outcome;
+      counted.add(outcome);
+      if (!outcome.failed()) continue;
+      if (!arguments.keep_going) return false;
+      fmt::print("seed {} fails:\n", seed);
+      print(outcome);
+    }
+    return true;
+  };
+  const auto failing = first_failing(seeds.campaigns(), arguments.jobs, tally, all_pass);
+  if (!failing) return 0;
+  const Seeds own = seeds.of_campaign(*failing);
+  Cases cases(arguments.family());
+  for (uint64_t seed = own.first; seed <= own.last; ++seed) {
+    const auto [one, outcome] = run_seed(cases, seed);
+    if (outcome.failed()) report(arguments, one, outcome);
+    if (outcome.failed()) break;
+  }
+  return 1;
+}
+
+int run_program(int argc, char** argv) {
   Arguments arguments;
   arguments.program = argv[0];
   CLI::App app(
       "Whole campaigns of careen in virtual time, disturbed from seeds; every invariant checked at every step.");
   app.add_option("--seeds", arguments.seeds, "so many seeds, or a range: 1000, 5000..5999");
+  app.add_option("--fresh", arguments.fresh, "so many seeds that nobody has run before; which ones is printed first");
+  app.add_option("--jobs", arguments.jobs, "so many processes")->check(CLI::Range(1, 256));
+  app.add_flag("--keep-going", arguments.keep_going, "tell of every seed that fails, and go on");
   app.add_option("--seed", arguments.seed, "one seed");
   app.add_option("--only", arguments.only, "with --seed: only these perturbations (0: none)")->delimiter(',');
   app.add_option("--nodes", arguments.nodes, "with --seed: only these nodes")->delimiter(',');
@@ -176,15 +196,15 @@ int run(int argc, char** argv) {
   RunOptions options;
   options.timeline = arguments.timeline;
   if (arguments.seed) return explore_one(arguments, options);
-  if (arguments.seeds.empty() && !arguments.systematic) {
-    std::fputs("nothing to do: give --seeds, --seed or --systematic\n", stderr);
+  const bool seeds = !arguments.seeds.empty() || arguments.fresh > 0;
+  if (!seeds && !arguments.systematic) {
+    std::fputs("nothing to do: give --seeds, --fresh, --seed or --systematic\n", stderr);
     return 2;
   }
   Tally tally;
   int failed = 0;
-  options.timeline = false;
-  if (arguments.systematic) failed = explore_systematically(arguments, tally, options);
-  if (!failed && !arguments.seeds.empty()) failed = explore_seeds(arguments, tally, options);
+  if (arguments.systematic) failed = explore_systematically(arguments, tally);
+  if (!failed && seeds) failed = explore_seeds(arguments, tally);
   if (!failed) fmt::print("\n{}\n", tally.coverage().table());
   tally.tell();
   return failed;
@@ -193,4 +213,4 @@ int run(int argc, char** argv) {
 }  // namespace
 }  // namespace careen::explore
 
-int main(int argc, char** argv) { return careen::explore::run(argc, argv); }
+int main(int argc, char** argv) { return careen::explore::run_program(argc, argv); }

@@ -156,7 +156,7 @@ void MaintenanceWatch::check_leases() const {
   api_.for_each(kLeases, [&](const std::string& path, const sim::Text&) {
     if (!path.starts_with(kLeasePrefix)) return;
     const auto found = all.find(path.substr(kLeasePrefix.size()));
-    if (late_leases_.contains("node-" + path.substr(kLeasePrefix.size()))) return;
+    if (rights_refused_ || late_leases_.contains("node-" + path.substr(kLeasePrefix.size()))) return;
     if (found == all.end() || !oldest(found->second)) report_("rest", fmt::format("{} is left in the end", path));
   });
 }

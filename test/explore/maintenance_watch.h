@@ -36,6 +36,8 @@ class MaintenanceWatch {
   std::optional<Success> success_in(const sim::Sending& sending) const;
   // careen has come to rest.
   void check_end() const;
+  // Rights were refused for a while: a lease that could not be deleted then runs out.
+  void rights_refused() { rights_refused_ = true; }
   // What each of them has come to, by path.
   static std::map<std::string, std::string> ends(const sim::ApiServer& api);
 
@@ -48,6 +50,7 @@ class MaintenanceWatch {
   const HoldWatch& holds_;
   Report report_;
   std::set<std::string> late_leases_;  // whose request arrived when their maintenance was gone: they run out
+  bool rights_refused_ = false;
 };
 
 }  // namespace careen::explore

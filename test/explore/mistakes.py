@@ -80,9 +80,6 @@ MISTAKES = [
         (CONTROLLER, "  if (*sent || sent->error().ambiguous()) co_return",
          "  if (*sent || (!MISTAKE && sent->error().ambiguous())) co_return"),
     ]),
-    ("trusted-503", "an answer of 503 is taken for a refusal", [
-        ("kube/error.cc", "    case 503:\n", "    case 503:\n      if (MISTAKE && code == 503) return false;\n      [[fallthrough]];\n"),
-    ]),
     ("no-touch", "a write of unknown fate is taken to have failed when the node has not changed yet", [
         (BEGUN, "  kube::Json touch = kube::Json::object();\n",
          "  if (MISTAKE) co_return true;\n  kube::Json touch = kube::Json::object();\n"),
@@ -118,7 +115,8 @@ MISTAKES = [
         (TAKER, "if (!is_taken) co_return;", "if (!is_taken && !(MISTAKE && lease)) co_return;"),
     ]),
     ("lease-unspent", "the lease of a transition that has happened is given back", [
-        (CONTROLLER, "  spend(key);\n", "  if (!MISTAKE) spend(key);\n"),
+        (CONTROLLER, "spend(key);\n release(key, decision.uid);\n",
+         "if (!MISTAKE) spend(key);\n release(key, decision.uid);\n"),
     ]),
     ("last-minute", "a window closes a minute late", [
         ("windows/time_window.cc", "visit(Local{day} + hours.start, Local{day} + hours.end);",
@@ -147,14 +145,49 @@ MISTAKES = [
     ("never-entered", "a state counts as entered before its enter chain has run", [
         (DECIDE, "if (!next.enter.empty() ||", "if ((!next.enter.empty() && !MISTAKE) ||"),
     ]),
+    ("move-untold", "no event tells of a move", [
+        (CONTROLLER, "    record(*node, \"ChangedMaintenanceState\",",
+         "    if (!MISTAKE) record(*node, \"ChangedMaintenanceState\","),
+    ]),
+    ("left-behind", "what a predecessor has left is settled, and then remembered for ever", [
+        (BEGUN, "  settling_.erase(admission.uid);", "  if (!MISTAKE) settling_.erase(admission.uid);"),
+    ]),
     ("pause-unheeded", "a profile is decided although it is paused", [
         (DECIDE, "world_.pauses ? world_.pauses->of(profile.name) : nullptr",
          "world_.pauses && !MISTAKE ? world_.pauses->of(profile.name) : nullptr"),
+    ]),
+    ("one-refusal", "a right counts as missing from its first refusal on", [
+        ("kube/steady_refusal.h", "return since_ && now - *since_ >= kPatience;",
+         "return since_ && (MISTAKE || now - *since_ >= kPatience);"),
+    ]),
+    ("pause-unread", "a new leader does not wait until it knows what is paused", [
+        ("replica/replica.cc", "  co_await pause_watch_.fresh();", "  if (!MISTAKE) co_await pause_watch_.fresh();"),
     ]),
     ("pause-too-late", "what was decided before a pause is sent, and sent again, after it", [
         (CONTROLLER, "if (on != basis()) return true;", "if (!MISTAKE && on != basis()) return true;"),
         (CONTROLLER, "return pause_guard_.carry(on.pauses, p_.client.patch(",
          "return pause_guard_.carry(MISTAKE ? pause_guard_.changes() : on.pauses, p_.client.patch("),
+    ]),
+]
+
+# Looked for in the systematic cases.
+SYSTEMATIC_MISTAKES = [
+    ("moved-unnoticed", "after a write without an answer the node is only looked at and decided anew", [
+        (CONTROLLER, "  meters_->writes(\"unknown\").add();\n",
+         "  if (MISTAKE) {\n    co_await read_again(key, decision.version);\n    queue_.wake(key);\n"
+         "    co_return false;\n  }\n  meters_->writes(\"unknown\").add();\n"),
+    ]),
+    ("ledger-unbounded", "admissions are reserved whether or not the ledger has room for them", [
+        (DECIDE, "if (!world_.ledger || world_.ledger->fits(draft_.base().uid)) return false;",
+         "if (MISTAKE || !world_.ledger || world_.ledger->fits(draft_.base().uid)) return false;"),
+    ]),
+    ("trusted-503", "an answer of 503 is taken for a refusal", [
+        ("kube/error.cc", "    case 503:\n",
+         "    case 503:\n      if (MISTAKE && code == 503) return false;\n      [[fallthrough]];\n"),
+    ]),
+    ("place-kept", "a node whose write was refused keeps its place", [
+        (CONTROLLER, "  if (!decision.keeps) release(key, decision.uid);",
+         "  if (!decision.keeps && !MISTAKE) release(key, decision.uid);"),
     ]),
 ]
 
@@ -191,10 +224,10 @@ DRAIN_MISTAKES = [
          "drain.refusals > 0 || (drain.paused_since && !MISTAKE)) return false;"),
     ]),
 ]
-ALL = MISTAKES + DRAIN_MISTAKES
+ALL = MISTAKES + SYSTEMATIC_MISTAKES + DRAIN_MISTAKES
 
 # Compiled with the mistaken headers, because they use them.
-WITH_HEADERS = ["replica/replica.cc", CONTROLLER, BEGUN, MESSAGES]
+WITH_HEADERS = ["replica/replica.cc", "replica/pause_watch.cc", CONTROLLER, BEGUN, MESSAGES]
 
 DECLARATION = """// Which of the mistakes is made; 0 for none.
 #pragma once
@@ -257,18 +290,24 @@ def family_of(name):
     return ["--drains"] if name in {drain for drain, _, _ in DRAIN_MISTAKES} else []
 
 
+def is_systematic(name):
+    return name in {systematic for systematic, _, _ in SYSTEMATIC_MISTAKES}
+
+
 def find(program, name, seeds):
-    """The first seed that finds it, and the rule it broke."""
-    run = subprocess.run([program, *family_of(name), "--mistake", name, "--seeds", seeds, "--no-shrink"],
-                         capture_output=True, text=True)
+    """The first seed that finds it, or the number of the systematic case, and the rule it broke."""
+    where = ["--systematic"] if is_systematic(name) else ["--seeds", seeds, "--no-shrink"]
+    run = subprocess.run([program, *family_of(name), "--mistake", name, *where], capture_output=True, text=True)
     failed = re.search(r"^seed (\d+) fails:\n *[0-9.]+ +\[([a-z]+)\] (.*)", run.stdout, re.MULTILINE)
     if run.returncode == 1 and failed:
-        return int(failed.group(1)), failed.group(2), failed.group(3)
+        return failed.group(1), failed.group(2), failed.group(3)
+    if run.returncode == 1 and "systematic case fails" in run.stdout:
+        rule = re.search(r"^ *[0-9.]+ +\[([a-z]+)\] (.*)\Z", run.stdout.rstrip().splitlines()[-1])
+        return "-", rule.group(1), re.search(r"systematic case fails: (.*)", run.stdout).group(1)
     if run.returncode == 0:
         return None
     # A mistake may also break careen's own assertions; that finds it too.
-    last = re.search(r"seed (\d+)\n*\Z", run.stdout)
-    return (int(last.group(1)) if last else 0), "abort", (run.stderr.strip().splitlines() or ["crashed"])[-1]
+    return "0", "abort", (run.stderr.strip().splitlines() or ["crashed"])[-1]
 
 
 def check(program, seeds):
@@ -280,9 +319,9 @@ def check(program, seeds):
         found = results[name]
         print(f"{name:<20} " + (f"{found[0]:>6}  {found[1]:<10} {found[2][:110]}" if found else "   not found"))
     for name, found in results.items():
-        if not found:
+        if not found or is_systematic(name):
             continue
-        if subprocess.run([program, *family_of(name), "--seed", str(found[0])], capture_output=True).returncode != 0:
+        if subprocess.run([program, *family_of(name), "--seed", found[0]], capture_output=True).returncode != 0:
             sys.exit(f"seed {found[0]} fails also without the mistake {name}")
     missed = [name for name in names if not results[name]]
     if missed:

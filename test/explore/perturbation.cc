@@ -77,7 +77,12 @@ constexpr std::array<std::string_view, kActions> kNames{"lose it",
                                                         "place a pod",
                                                         "close a budget",
                                                         "delete a node's lease",
-                                                        "pause"};
+                                                        "pause",
+                                                        "forbid",
+                                                        "break a webhook of nodes",
+                                                        "break a webhook of evictions",
+                                                        "forge holds",
+                                                        "forge an outbox"};
 
 bool concerns_a_lease(Action action) { return action >= Action::delete_lease && action <= Action::end_lease; }
 bool concerns_a_write(Action action) { return action <= Action::slow_answer; }
@@ -185,20 +190,88 @@ Trigger draw_drain_trigger(Draw& draw, Action action, io::Duration horizon) {
   return trigger;
 }
 
-// Of one case in three, and drawn apart: with or without them, the other faults of a seed are the same.
-void add_pauses(uint64_t seed, const Campaign& campaign, io::Duration horizon, std::vector<Perturbation>& list) {
-  Draw draw(seed ^ 0x7061757365ULL);
-  if (!draw.one_in(3)) return;
-  for (int i = draw.between(1, 2); i > 0; --i) {
+// Faults that were thought of later are drawn apart: with or without them, the other faults of a seed are the same.
+class Apart {
+ public:
+  Apart(uint64_t seed, const Campaign& campaign, io::Duration horizon, std::vector<Perturbation>& list)
+      : draw(seed), campaign_(campaign), horizon_(horizon), list_(list) {}
+
+  Perturbation& add(Action action) {
     Perturbation one;
-    one.index = static_cast<int>(list.size()) + 1;
-    one.action = Action::pause;
-    one.trigger = campaign.drains ? draw_drain_trigger(draw, one.action, horizon)
-                                  : draw_trigger(draw, one.action, static_cast<int>(campaign.nodes.size()), horizon);
+    one.index = static_cast<int>(list_.size()) + 1;
+    one.action = action;
+    one.trigger = campaign_.drains ? draw_drain_trigger(draw, action, horizon_)
+                                   : draw_trigger(draw, action, static_cast<int>(campaign_.nodes.size()), horizon_);
     one.span = draw.one_in(3) ? draw.between(seconds{1}, seconds{9}) : draw.between(seconds{10}, minutes{3});
     one.choice = draw.next();
-    list.push_back(one);
+    return list_.emplace_back(one);
   }
+
+  Draw draw;
+
+ private:
+  const Campaign& campaign_;
+  io::Duration horizon_;
+  std::vector<Perturbation>& list_;
+};
+
+// Of one case in three.
+void add_pauses(Apart apart) {
+  if (!apart.draw.one_in(3)) return;
+  for (int i = apart.draw.between(1, 2); i > 0; --i) apart.add(Action::pause);
+}
+
+// Of one case in four; often right from the start, when nothing is known yet, and then often while everything is
+// paused. Never so long that the right would have to be taken for missing.
+void add_refusals(Apart apart) {
+  if (!apart.draw.one_in(4)) return;
+  Perturbation& forbid = apart.add(Action::forbid);
+  forbid.code = apart.draw.of({401, 403});
+  forbid.span = apart.draw.one_in(2) ? apart.draw.between(seconds{1}, seconds{9})
+                                     : apart.draw.between(seconds{10}, minutes{forbid.code == 401 ? 5 : 2});
+  if (apart.draw.one_in(2)) forbid.trigger = {};
+  if (forbid.trigger.kind != Trigger::Kind::at || !apart.draw.one_in(2)) return;
+  const Trigger trigger = forbid.trigger;
+  const io::Duration span = forbid.span + apart.draw.between(seconds{5}, minutes{2});
+  Perturbation& pause = apart.add(Action::pause);
+  pause.trigger = trigger;
+  pause.span = span;
+}
+
+// Of one case in six: a node is made anew while everything is paused and nobody can hear of it. The pause outlives the
+// gap, so that what begins after it can be told from what was begun before.
+void add_renewals(Apart apart) {
+  if (!apart.draw.one_in(6)) return;
+  const io::Duration at = apart.draw.between(seconds{10}, minutes{4}),
+                     gap = apart.draw.between(seconds{5}, seconds{20});
+  const auto add = [&](Action action, io::Duration after, io::Duration span) -> Perturbation& {
+    Perturbation& one = apart.add(action);
+    one.trigger = {};
+    one.trigger.at = at + after;
+    one.span = span;
+    return one;
+  };
+  add(Action::pause, seconds{0}, gap + apart.draw.between(seconds{35}, minutes{1})).choice = kEverything;
+  // The streams of nodes.
+  add(Action::freeze_streams, seconds{1}, gap).choice = 0;
+  add(Action::delete_node, seconds{2}, gap / 4);
+}
+
+// Of one case in three.
+void add_forgeries(Apart apart) {
+  if (!apart.draw.one_in(3)) return;
+  for (int i = apart.draw.between(1, 2); i > 0; --i) {
+    apart.add(apart.draw.one_in(2) ? Action::forge_holds : Action::forge_outbox);
+  }
+}
+
+// Of one case in five.
+void add_webhooks(Apart apart, bool drains) {
+  if (!apart.draw.one_in(5)) return;
+  const bool evictions = drains && apart.draw.one_in(2);
+  Perturbation& broken = apart.add(evictions ? Action::break_eviction_webhook : Action::break_node_webhook);
+  broken.span = apart.draw.between(seconds{10}, minutes{6});
+  broken.code = apart.draw.of({403, 500});
 }
 
 }  // namespace
@@ -221,7 +294,7 @@ std::string Perturbation::text() const {
   }
   out += fmt::format(": {}", name_of(action));
   if (action == Action::refuse || action == Action::mask || action == Action::outage ||
-      action == Action::event_trouble) {
+      action == Action::event_trouble || action == Action::forbid || action == Action::break_eviction_webhook) {
     out += code == 0 ? " (no answer)" : fmt::format(" ({})", code);
   }
   if (action == Action::crash || action == Action::suspend) {
@@ -245,7 +318,7 @@ std::vector<Perturbation> draw_perturbations(uint64_t seed, const Campaign& camp
                                   : draw_trigger(draw, one.action, nodes, horizon);
     one.span = draw.one_in(3) ? draw.between(seconds{1}, seconds{9}) : draw.between(seconds{10}, minutes{1});
     one.delay = draw.one_in(3) ? draw.between(seconds{1}, seconds{9}) : draw.between(seconds{10}, minutes{1});
-    one.code = draw.of({429, 500, 503, 504, 503});
+    one.code = draw.of({429, 500, 503, 504, 502});
     if ((one.action == Action::outage || one.action == Action::event_trouble) && draw.one_in(3)) one.code = 0;
     // A server that answers 429 says that it did nothing.
     if (one.action == Action::mask && one.code == 429) one.code = 500;
@@ -253,7 +326,11 @@ std::vector<Perturbation> draw_perturbations(uint64_t seed, const Campaign& camp
     one.choice = draw.next();
     list.push_back(one);
   }
-  add_pauses(seed, campaign, horizon, list);
+  add_pauses({seed ^ 0x7061757365ULL, campaign, horizon, list});
+  add_refusals({seed ^ 0x666f72626964ULL, campaign, horizon, list});
+  add_renewals({seed ^ 0x72656e6577ULL, campaign, horizon, list});
+  if (kForgeRecords) add_forgeries({seed ^ 0x666f726765ULL, campaign, horizon, list});
+  add_webhooks({seed ^ 0x776562686f6f6bULL, campaign, horizon, list}, campaign.drains);
   return list;
 }
 

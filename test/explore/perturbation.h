@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -98,8 +99,20 @@ enum class Action {
   delete_node_lease,
   // To all of it.
   pause,  // everything, or one profile, for `span`
+  // To some requests, all of them for `span`.
+  forbid,                  // what concerns one resource is refused with `code`: 401 or 403
+  break_node_webhook,      // writes of some nodes fail, and prove that nothing was stored
+  break_eviction_webhook,  // the same for evictions of some pods
+  // By the kubelet of a node, which may annotate it.
+  forge_holds,   // a record of an owner that does not exist, about taints and labels of others
+  forge_outbox,  // messages that careen never wrote
 };
-inline constexpr int kActions = static_cast<int>(Action::pause) + 1;
+inline constexpr int kActions = static_cast<int>(Action::forge_outbox) + 1;
+// Off until careen trusts no record on a node further than it must; then seeds draw forged ones too.
+inline constexpr bool kForgeRecords = false;
+
+// For `choice` of a pause: everything, instead of one profile.
+inline constexpr uint64_t kEverything = UINT64_MAX;
 
 // Of a write whose sender crashes or stands still.
 enum class Fate { lost, passes, late };
@@ -116,6 +129,9 @@ struct Perturbation {
 
   std::string text() const;
 };
+
+// The nodes that a broken webhook keeps from being written.
+std::set<std::string> stuck_nodes(const Perturbation& what, const Campaign& campaign);
 
 std::string_view name_of(Action action);
 std::string_view name_of(Target target);

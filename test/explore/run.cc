@@ -44,6 +44,7 @@ void be_quiet(Stage& stage, io::Duration span) {
     stage.invariants.violate("quiet", "careen wrote or sent something although there was nothing to do");
   if (stage.swept_late() > late) stage.invariants.violate("late", "only the sweep found what there was to do");
   stage.check_problems();
+  stage.check_leftovers();
 }
 
 std::string differences(const std::map<std::string, std::string>& expected,
@@ -82,8 +83,21 @@ Outcome run_undisturbed(const Campaign& campaign, const RunOptions& options) {
   return outcome_of(stage);
 }
 
+namespace {
+
+void check_isolation(Stage& stage, const Case::Isolation& isolation, const Expectation& expected) {
+  stage.run_until(isolation.by);
+  std::map<std::string, std::string> others = expected.nodes;
+  std::erase_if(others, [&](const auto& node) { return isolation.stuck.contains(node.first); });
+  const std::string missing = stage.violated() ? "" : differences(others, stage.end_states());
+  if (!missing.empty()) stage.invariants.violate("isolation", "nodes that can be written are held up:" + missing);
+}
+
+}  // namespace
+
 Outcome run_case(const Case& one, const Expectation& expected, const RunOptions& options) {
   Stage stage(one, options.timeline);
+  if (one.isolation) check_isolation(stage, *one.isolation, expected);
   stage.run_until(std::max(one.calm_after, one.campaign.last_event()));
   stage.disarm();
   while (!stage.violated() && stage.now() < stage.faults_end()) stage.run_until(stage.faults_end());
@@ -108,6 +122,7 @@ Outcome run_case(const Case& one, const Expectation& expected, const RunOptions&
   }
   if (!stage.violated()) stage.run_until(stage.now() + kSettle);
   if (!stage.violated()) be_quiet(stage, quiet_time(one));
+  if (!stage.violated()) stage.invariants.check_told();
   if (!stage.violated() && stage.end_states() != expected.nodes) {
     stage.invariants.violate("converge", "the end did not last:" + differences(expected.nodes, stage.end_states()));
   }

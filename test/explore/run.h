@@ -4,6 +4,8 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -19,6 +21,12 @@ struct Case {
   Campaign campaign;
   std::vector<Perturbation> perturbations;
   io::Duration calm_after{};  // what has not struck by then does not strike any more
+  // All but these nodes get to their end by then, although the fault still lasts.
+  struct Isolation {
+    std::set<std::string> stuck;
+    io::Duration by{};
+  };
+  std::optional<Isolation> isolation = {};
 };
 
 // Where the undisturbed campaign leads, and how long it takes.

@@ -4,6 +4,7 @@
 
 #include <deque>
 #include <functional>
+#include <list>
 #include <map>
 #include <memory>
 #include <optional>
@@ -36,6 +37,7 @@ class Stage {
   // Everybody runs, somebody leads, and no place is kept for anybody.
   void check_settled();
   void check_problems();
+  void check_leftovers();
   double swept_late();
 
   void note(std::string_view line);
@@ -55,6 +57,7 @@ class Stage {
     bool dying = false;
     bool suspended = false;
     std::optional<io::Steady> isolated_until;
+    io::Steady started{};
   };
   struct Hit {  // where a perturbation strikes
     Replica* replica = nullptr;
@@ -84,6 +87,7 @@ class Stage {
   void strike_process(const Perturbation& what, const Hit& hit);
   void strike_node(const Perturbation& what, const std::string& node);
   void strike_config(const Perturbation& what);
+  void forge(const Perturbation& what);
   void strike_server(const Perturbation& what);
   void strike_lease(const Perturbation& what);
   void strike_outside(const Perturbation& what);
@@ -120,10 +124,23 @@ class Stage {
   void renew_maintenance(const std::string& name);
   void make_again(const std::string& name, const std::string& node);
 
+  // Faults that stick to some requests (strike_sticky.cc).
+  struct Sticky {
+    std::function<bool(const sim::Sending&)> concerns;
+    kube::Response answer;
+  };
+  void strike_sticky(const Perturbation& what);
+  void stick(std::function<bool(const sim::Sending&)> concerns, kube::Response answer, io::Duration span);
+  std::optional<kube::Response> stuck(const sim::Sending& sending) const;
+  static kube::Response broken_webhook();
+
   // Pauses (stage_pause.cc).
   void strike_pause(const Perturbation& what);
   void write_pauses();
-  void check_paused(const sim::Sending& sending, Replica& sender);
+  void check_paused(const sim::Sending& sending, const Replica& sender);
+  // What a process knows may be as old as now until the span is over, and it has had the time to ask again.
+  void see_nothing_new(io::Duration span);
+  std::optional<io::Duration> paused_for(const std::string& profile, const Replica& sender) const;
 
   const Case& case_;
   bool timeline_;
@@ -136,7 +153,14 @@ class Stage {
   std::map<std::string, std::string> maintained_;  // NodeMaintenance objects that people want, and their nodes
   std::map<std::string, int> allowed_;             // by their budgets, of workloads
   int closed_ = 0, broken_ = 0, muted_ = 0;
-  std::map<std::string, int> paused_;  // by profile, or "" for everything: how many want it so
+  std::map<std::string, int> paused_;               // by profile, or "" for everything: how many want it so
+  std::map<std::string, io::Steady> paused_since_;  // the same: since when it stands in the cluster
+  struct Span {
+    io::Steady begun{}, until{};
+  };
+  std::vector<Span> unseeing_;  // when processes could not hear of anything new
+  std::list<Sticky> sticky_;
+  bool events_forbidden_ = false;  // at some time
   bool armed_ = true;
   std::map<Target, int> sent_, served_;
   std::vector<bool> struck_;

@@ -15,6 +15,11 @@ namespace {
 
 constexpr const char* kPausePath = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/careen-pause";
 
+// Until a change in the cluster has reached a process that watches.
+constexpr io::Duration kLag = io::seconds{1};
+// Until one that could hear of nothing has opened its watches again, or listed anew.
+constexpr io::Duration kCatchingUp = io::seconds{30};
+
 bool evicts(const kube::Request& request) {
   return request.path.ends_with("/eviction") ||
          (request.method == "DELETE" && request.path.find("/pods/") != std::string::npos);
@@ -33,7 +38,7 @@ std::optional<profiles::NodeData> written_data(const kube::Request& request) {
 
 void Stage::strike_pause(const Perturbation& what) {
   const auto& plans = case_.campaign.settings.plans;
-  const size_t choice = what.choice % (plans.size() + 1);
+  const size_t choice = what.choice == kEverything ? plans.size() : what.choice % (plans.size() + 1);
   const std::string profile = choice == plans.size() ? "" : plans[choice].name;
   ++paused_[profile];
   write_pauses();
@@ -52,18 +57,43 @@ void Stage::write_pauses() {
     if (wanted > 0)
       record.pauses[profile] = {profile, "ana@host", std::chrono::floor<io::seconds>(time.wall_now()), ""};
   }
+  std::erase_if(paused_since_, [&](const auto& stands) { return !record.pauses.contains(stands.first); });
+  for (const auto& [profile, pause] : record.pauses) paused_since_.emplace(profile, time.now());
   note(fmt::format("paused: {}", record.text()));
   Json lease = Json::object({{"kind", "Lease"}, {"apiVersion", "coordination.k8s.io/v1"}});
   lease.set({"metadata", "annotations", PauseRecord::kAnnotation}, record.text());
   cluster->api.put(kPausePath, std::move(lease), "people");
 }
 
-void Stage::check_paused(const sim::Sending& sending, Replica& sender) {
+void Stage::see_nothing_new(io::Duration span) {
+  unseeing_.push_back({time.now(), time.now() + span + kCatchingUp});
+  invariants.unseeing(span + kCatchingUp);
+}
+
+// For how long it has stood in the cluster that the profile, or everything, is paused, while the process could hear of
+// it. One that has started meanwhile does nothing before it knows.
+std::optional<io::Duration> Stage::paused_for(const std::string& profile, const Replica& sender) const {
+  std::optional<io::Steady> since;
+  for (const std::string& what : {std::string(), profile}) {
+    const auto stands = paused_since_.find(what);
+    if (stands != paused_since_.end()) since = std::min(since.value_or(stands->second), stands->second);
+  }
+  if (!since) return std::nullopt;
+  for (const Span& unseeing : unseeing_) {
+    if (sender.started < unseeing.begun) since = std::max(*since, unseeing.until);
+  }
+  return time.now() - *since;
+}
+
+void Stage::check_paused(const sim::Sending& sending, const Replica& sender) {
   if (!sender.process) return;
   const budget::Pauses& told = sender.process->replica().pauses();
-  if (told.all().empty()) return;
   const std::string path = sending.request.path.substr(0, sending.request.path.find('?'));
-  if (evicts(sending.request) && told.of("")) {
+  // Told, or nobody told it in time.
+  const auto paused = [&](const std::string& profile) {
+    return told.of(profile) != nullptr || paused_for(profile, sender).value_or(io::Duration{0}) > kLag;
+  };
+  if (evicts(sending.request) && paused("")) {
     invariants.violate("pause", fmt::format("{} evicts although everything is paused: {}", sending.client, path));
   }
   if (!path.starts_with("/api/v1/nodes/") || sending.request.method != "PATCH") return;
@@ -72,9 +102,13 @@ void Stage::check_paused(const sim::Sending& sending, Replica& sender) {
   const NodeFacts before = NodeFacts::read(cluster->api.object(path).dump());
   for (const auto& [profile, data] : written->profiles) {
     const profiles::ProfileData* known = before.profile(profile);
-    if (!known || known->current == data.current || !told.of(profile)) continue;
-    invariants.violate("pause", fmt::format("{} moves profile {} of {} to {} although it is {}", sending.client,
-                                            profile, path, data.current.text(), told.of(profile)->text()));
+    if (!known || known->current == data.current || !paused(profile)) continue;
+    invariants.violate(
+        "pause",
+        fmt::format("{} moves profile {} of {} to {} although {}", sending.client, profile, path, data.current.text(),
+                    told.of(profile) ? fmt::format("it is {}", told.of(profile)->text())
+                                     : fmt::format("a pause has stood in the cluster for {}",
+                                                   io::format_duration(*paused_for(profile, sender)))));
   }
 }
 

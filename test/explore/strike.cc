@@ -16,7 +16,13 @@ namespace {
 // After these careen may act later, or on older facts, than it would otherwise.
 bool blurs_view(Action action) {
   return action <= Action::isolate || (action > Action::break_config && action < Action::outside_refuses) ||
-         action == Action::usurp;
+         action == Action::usurp || (action >= Action::forbid && action < Action::forge_holds);
+}
+
+// After these careen's caches may be behind.
+bool keeps_news_away(Action action) {
+  return action == Action::suspend || action == Action::isolate || action == Action::usurp ||
+         (action >= Action::delay_streams && action <= Action::compact);
 }
 
 }  // namespace
@@ -27,6 +33,7 @@ void Stage::strike(const Perturbation& what, Hit hit) {
   lasts(io::Duration{0});
   if (blurs_view(what.action)) invariants.disturbed(what.span + what.delay);
   if (what.action >= Action::crash && what.action <= Action::isolate) invariants.repeats_are_fine();
+  if (keeps_news_away(what.action)) see_nothing_new(what.span + what.delay);
   if (what.action <= Action::slow_answer) return strike_write(what, *hit.treatment);
   if (what.action <= Action::isolate) return strike_process(what, hit);
   if (what.action <= Action::delete_node) {
@@ -46,6 +53,11 @@ void Stage::strike(const Perturbation& what, Hit hit) {
     soon_.push_back([this, &what] { strike_pause(what); });
     return;
   }
+  if (what.action >= Action::forge_holds) {
+    soon_.push_back([this, &what] { forge(what); });
+    return;
+  }
+  if (what.action >= Action::forbid) return strike_sticky(what);
   if (what.action > Action::usurp) return strike_drain(what, hit);
   const auto rest = [this, &what] { what.action <= Action::break_config ? strike_config(what) : strike_server(what); };
   if (hit.treatment || !hit.sending) return rest();
@@ -54,6 +66,8 @@ void Stage::strike(const Perturbation& what, Hit hit) {
 
 void Stage::strike_write(const Perturbation& what, sim::Treatment& treatment) {
   lasts(what.span + seconds{15});
+  // One that arrives after careen has looked, and found that it had not, is told of by its effect alone.
+  if (what.action == Action::slow || what.action == Action::hold) invariants.events_are_lost();
   switch (what.action) {
     case Action::lose:
       treatment.lost = true;
@@ -214,6 +228,28 @@ void Stage::strike_node(const Perturbation& what, const std::string& node) {
   }
 }
 
+// What a kubelet may write, or whoever has its credentials.
+void Stage::forge(const Perturbation& what) {
+  const std::string& node = case_.campaign.nodes[what.choice % case_.campaign.nodes.size()].name;
+  const Plan& plan = settings_.plans.front();
+  if (!cluster->api.text(node_path(node))) return;
+  lasts(io::minutes{1});
+  if (what.action == Action::forge_holds) {
+    const std::string owner = what.choice % 2 ? "nodemaintenance/ghost" : fmt::format("profile/{}/begun", plan.name);
+    invariants.forged(node);
+    return set(node, "annotations", "careen.dev/holds",
+               fmt::format(R"({{"holds": {{"{}": {{"since": "{}", "id": "ghost",
+                 "taints": ["people.example/pool:NoSchedule", "people.example/pool:PreferNoSchedule"],
+                 "labels": {{"topology.kubernetes.io/zone": "z9"}}}}}},
+                 "before": {{"labels": {{"topology.kubernetes.io/zone": "z9"}}}}}})",
+                           owner, io::format_rfc3339(time.wall_now())));
+  }
+  const std::string instance = plan.tellings.empty() ? "p_tell1" : plan.tellings.front().name;
+  set(node, "annotations", profiles::kOutboxAnnotation,
+      fmt::format(R"([{{"instance": "{}", "profile": "{}", "at": "{}", "text": "forged", "title": "forged"}}])",
+                  instance, plan.name, io::format_rfc3339(time.wall_now())));
+}
+
 void Stage::append(const std::string& node, const char* parent, const char* list, Json element) {
   const Json object = cluster->api.object(node_path(node));
   if (!object.view().is_object()) return;
@@ -301,6 +337,7 @@ void Stage::strike_server(const Perturbation& what) {
     case Action::outage:
     case Action::event_trouble: {
       auto& trouble = what.action == Action::outage ? outage_ : event_trouble_;
+      invariants.events_are_lost();
       trouble = what.code;
       lasts(what.span + seconds{15});
       return later(what.span, [&trouble] { trouble.reset(); });
@@ -341,6 +378,8 @@ void Stage::strike_lease(const Perturbation& what) {
   const std::string path = names.empty() ? lease_path("pace-0") : names[what.choice % names.size()];
   if (what.action == Action::delete_lease) {
     if (!names.empty()) cluster->api.erase(path, "people");
+    // With its record a pause is gone too.
+    if (path == lease_path("careen-pause")) paused_since_.clear();
     return;
   }
   const bool take = what.action == Action::take_lease;

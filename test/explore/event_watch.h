@@ -1,0 +1,40 @@
+// Watches the events that careen writes of moves: each tells of what has happened to the node it names, and there is
+// exactly one for every move, however its write was answered, unless a process ended before it could tell.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+
+#include "sim/api_server.h"
+#include "stagger_watch.h"
+
+namespace careen::explore {
+
+class EventWatch {
+ public:
+  explicit EventWatch(Report report) : report_(std::move(report)) {}
+
+  // The node's profile has moved to that state.
+  void moved(const std::string& uid, const std::string& profile, std::string_view state);
+  // A node that is gone need not be told of any more.
+  void gone(const std::string& uid) { gone_.insert(uid); }
+  // A process has ended, or events could not be written: some are lost.
+  void losses_are_fine() { losses_are_fine_ = true; }
+  void changed(const sim::Change& change);
+  // All there is to tell has been told.
+  void check_end() const;
+
+ private:
+  struct Event {
+    std::string key;    // "uid profile state"
+    int64_t count = 0;  // of its occurrences
+  };
+  Report report_;
+  std::map<std::string, int64_t> moves_;  // by key
+  std::map<std::string, Event> events_;   // by name
+  std::set<std::string> gone_;
+  bool losses_are_fine_ = false;
+};
+
+}  // namespace careen::explore
