@@ -3,6 +3,7 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -21,6 +22,10 @@
 #include "sim/api_server.h"
 #include "sim/network.h"
 #include "stagger_watch.h"
+
+namespace careen::budget {
+struct LedgerRecord;
+}
 
 namespace careen::explore {
 
@@ -167,6 +172,8 @@ class Invariants {
   bool counts_for(const Admitted& asking, const std::string& node, const Admitted& other) const;
   void lease_changed(const sim::Change& change);
   void ledger_changed(const sim::Change& change);
+  // As it is in the cluster; null when there is none that can be read.
+  std::shared_ptr<const budget::LedgerRecord> ledger() const;
 
   const io::VirtualTime& time_;
   const sim::ApiServer& api_;
@@ -176,6 +183,9 @@ class Invariants {
   std::map<std::string, Admitted, std::less<>> admitted_;  // by node
   std::string lock_holder_;
   std::string ledger_writer_;
+  // A large one takes its time to be read.
+  mutable sim::Text ledger_text_;
+  mutable std::shared_ptr<const budget::LedgerRecord> ledger_;
   std::optional<io::Steady> lock_tampered_, ledger_back_, calm_since_;
   bool ledger_missing_ = false;  // somebody has deleted it
   io::Steady disturbed_until_{}, unseeing_until_{};

@@ -28,6 +28,15 @@ std::optional<budget::LedgerRecord> ledger_in(const sim::Text& lease) {
 
 }  // namespace
 
+std::shared_ptr<const budget::LedgerRecord> Invariants::ledger() const {
+  const sim::Text text = api_.text(kLedgerPath);
+  if (text == ledger_text_) return ledger_;
+  const auto record = ledger_in(text);
+  ledger_text_ = text;
+  ledger_ = record ? std::make_shared<const budget::LedgerRecord>(*record) : nullptr;
+  return ledger_;
+}
+
 // What a transition takes is in the ledger before it is taken, so that a successor finds it.
 void Invariants::check_lease_recorded(const sim::Sending& sending, Process& process) {
   const auto body = Json::parse(sending.request.body);
@@ -37,10 +46,10 @@ void Invariants::check_lease_recorded(const sim::Sending& sending, Process& proc
   if (name.empty()) name = path.substr(path.rfind('/') + 1);
   const std::string node = text_at((*body)["spec"], "holderIdentity");
   if (!StaggerWatch::concerns(name) || node.empty()) return;
-  const auto ledger = ledger_in(api_.text(kLedgerPath));
-  if (ledger_missing_ || !ledger || ledger->writer != process.identity) return;
+  const auto known = ledger();
+  if (ledger_missing_ || !known || known->writer != process.identity) return;
   const auto acquired = io::parse_rfc3339(text_at((*body)["spec"], "acquireTime"));
-  const bool recorded = std::any_of(ledger->admitted.begin(), ledger->admitted.end(), [&](const auto& entry) {
+  const bool recorded = std::any_of(known->admitted.begin(), known->admitted.end(), [&](const auto& entry) {
     const auto& leases = entry.second.leases;
     return entry.second.node == node && std::any_of(leases.begin(), leases.end(), [&](const auto& lease) {
              return lease.key == "kube-system/" + name && acquired && lease.acquired == *acquired;
@@ -99,9 +108,9 @@ void Invariants::check_recorded(const sim::Sending& sending, Process& process) {
     if (entry.current.known() != State::in_maintenance || node->second.state(profile) == State::in_maintenance)
       continue;
     check_admission_sent(sending, process, node->second, node->first, profile, entry.transition);
-    const auto ledger = ledger_in(api_.text(kLedgerPath));
-    if (ledger_missing_ || (ledger && ledger->writer != process.identity)) continue;
-    if (!ledger || !ledger->admitted.contains(node->second.uid)) {
+    const auto known = ledger();
+    if (ledger_missing_ || (known && known->writer != process.identity)) continue;
+    if (!known || !known->admitted.contains(node->second.uid)) {
       violate("ledger", fmt::format("{} writes node {} into maintenance before that is in the ledger", sending.client,
                                     node->first));
     }
