@@ -180,8 +180,8 @@ TEST(ReplicaKeyTest, TheIdentityNamesIt) {
   EXPECT_EQ(key->digest.size(), 64u);
   EXPECT_THAT(*pinned_key_of("careen-1_" + key->digest), testing::StartsWith("sha256//"));
   EXPECT_NE(make_replica_key(io::Wall{})->digest, key->digest);
-  for (const std::string other : {std::string("careen-1"), std::string("careen-1_"), key->digest,
-                                  "careen-1_" + key->digest + "0", "careen-1_" + std::string(64, 'g')}) {
+  for (const std::string& other : {std::string("careen-1"), std::string("careen-1_"), key->digest,
+                                   "careen-1_" + key->digest + "0", "careen-1_" + std::string(64, 'g')}) {
     EXPECT_FALSE(pinned_key_of(other)) << other;
   }
 }
