@@ -395,7 +395,8 @@ class TcpHttpServer final : public HttpServer {
   void take(std::shared_ptr<TcpStream> stream) {
     const std::string peer = stream->peer().address;
     if (has_its_share(peer) && !make_room(peer)) return;
-    if (full() && !make_room(std::nullopt)) return;
+    // There was somebody when it was accepted. If they have finished since, it is one too many for a while.
+    if (full()) make_room(std::nullopt);
     const TlsContext tls = core_.tls ? core_.tls->current() : nullptr;
     if (core_.tls && !tls) return;
     std::make_shared<ServerConnection>(core_, std::move(stream))->start(tls);
