@@ -81,26 +81,27 @@ void expect_sound(const io::ServerRequest& request) {
   expect(host.find_first_not_of("localhost0123456789.:[]") == std::string_view::npos, "a stranger is local");
 }
 
-// How far the bytes go: of each request what was taken, and the refusal.
-std::vector<std::string> parse(std::string_view text, std::size_t piece) {
-  std::vector<std::string> out;
+// What was taken of each request, up to a refusal. How much of a head may gather depends on how it comes.
+struct Taken {
+  std::vector<std::string> requests;
+  bool head_too_large = false;
+};
+
+Taken parse(std::string_view text, std::size_t piece) {
+  Taken out;
   io::RequestParser parser(kMaxBody);
   for (;;) {
     const auto there = parser.has_all();
     if (!there) {
       expect(there.error().status >= 400 && !there.error().reason.empty(), "refused without a reason");
-      // Only this one may depend on how the bytes come.
-      out.push_back(there.error().status == 431 ? "" : std::to_string(there.error().status));
+      out.head_too_large = there.error().status == 431;
       return out;
     }
     if (*there) {
       auto request = parser.take();
-      if (!request) {
-        out.push_back(std::to_string(request.error().status));
-        return out;
-      }
+      if (!request) return out;
       expect_sound(*request);
-      out.push_back(request->method + " " + request->path + "?" + request->query + " " + request->body);
+      out.requests.push_back(request->method + " " + request->path + "?" + request->query + " " + request->body);
       if (!parser.keeps_alive()) return out;
       parser.begin();
       continue;
@@ -119,11 +120,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (size == 0) return 0;
   const std::string_view text(reinterpret_cast<const char*>(data) + 1, size - 1);
   const std::size_t piece = 1 + data[0];
-  const auto whole = parse(text, text.size() + 1);
-  const auto pieces = parse(text, piece);
-  if (!whole.empty() && whole.back().empty()) return 0;
-  if (!pieces.empty() && pieces.back().empty()) return 0;
-  expect(whole == pieces, "the pieces make a difference");
+  const Taken whole = parse(text, text.size() + 1);
+  const Taken pieces = parse(text, piece);
+  if (!whole.head_too_large && !pieces.head_too_large) {
+    expect(whole.requests == pieces.requests, "the pieces make a difference");
+  }
   // Also as the target alone.
   if (text.find_first_of(" \r\n") == std::string_view::npos) {
     parse("GET " + std::string(text) + " HTTP/1.1\r\nHost: 127.0.0.1:1\r\n\r\n", 8192);
