@@ -133,6 +133,25 @@ class ImageTest(unittest.TestCase):
         self.assertIn("nonroot:x:65532:65532:", (self.root / "etc/passwd").read_text())
         self.assertFalse([path for path in self.root.rglob("*") if path.name in ("sh", "bash", "busybox", "perl")])
 
+    def test_hardened(self):
+        """A mistake with memory is stopped or at least hard to use: it lies at another place each time, nothing is both
+        written and run, what the loader has resolved cannot be changed, and stacks are guarded."""
+        def told(*flags):
+            return subprocess.run(["readelf", "-W", *flags, self.root / "usr/bin/careen"], stdout=subprocess.PIPE,
+                                  text=True, check=True, env={**os.environ, "LC_ALL": "C"}).stdout
+
+        dynamic = told("-d")
+        self.assertRegex(told("-h"), r"Type:\s+DYN \(Position-Independent Executable file\)")
+        self.assertRegex(dynamic, r"\(FLAGS_1\)\s+Flags: NOW PIE")
+        self.assertRegex(dynamic, r"\(FLAGS\)\s+BIND_NOW")
+        self.assertNotRegex(dynamic, r"TEXTREL|RPATH|RUNPATH")
+        segments = re.findall(r"^  (\S+) +(?:0x\w+ +){5}([R ][W ][E ]) ", told("-l"), re.MULTILINE)
+        self.assertIn(("GNU_STACK", "RW "), segments)
+        self.assertIn("GNU_RELRO", [kind for kind, _ in segments])
+        self.assertGreaterEqual([kind for kind, _ in segments].count("LOAD"), 2)
+        self.assertEqual([kind for kind, access in segments if "WE" in access], [])
+        self.assertRegex(told("--dyn-syms"), r"UND __stack_chk_fail@")
+
     def test_licences(self):
         """Whoever gives the libraries on gives their licences with them."""
         self.assertIn("Apache", (self.root / "usr/share/doc/careen/copyright").read_text())
