@@ -74,13 +74,15 @@ void add_maintenances(Draw& draw, Campaign& campaign, size_t most) {
   }
 }
 
-// Before or during a maintenance. Where a profile uncordons, what people want is not asked for.
+// Before or during a maintenance. Where a profile uncordons, what people want is not asked for. The last node stays
+// free: pods that are evicted have to go somewhere, or their budgets block for ever.
 void let_people_interfere(Draw& draw, Campaign& campaign) {
   const bool profiles_uncordon = campaign.settings.plans.front().drain != Plan::Drain::none;
   for (NodePlan& node : campaign.nodes) {
-    if (draw.one_in(5)) node.drain_taint = true;
+    const bool stays_free = &node == &campaign.nodes.back();
+    if (draw.one_in(5)) node.drain_taint = !stays_free;
     if (draw.one_in(5)) node.labels[std::string(nodemaintenance::kExcludeLabel)] = draw.of<const char*>({"true", "no"});
-    if (profiles_uncordon || !draw.one_in(3)) continue;
+    if (profiles_uncordon || !draw.one_in(3) || stays_free) continue;
     node.cordoned = draw.one_in(2);
     const Edit::Kind kind = node.cordoned ? Edit::Kind::uncordon : Edit::Kind::cordon;
     if (draw.one_in(2)) campaign.edits.push_back({draw.between(seconds{1}, minutes{3}), node.name, kind});
