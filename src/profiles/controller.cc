@@ -328,7 +328,7 @@ void Controller::decide_one(const std::string& key) {
     done(key);
     return;
   }
-  keep_texts(decision);
+  keep_texts(key, decision);
   acting_.spawn(act(key, std::move(decision), basis()));
 }
 

@@ -193,7 +193,7 @@ class Controller {
   void end_ration(const std::string& node);
   bool has_text(const kube::Node& node, const OutboxMessage& message, const NotifyInstance& instance);
   io::Task<void> render_whole(std::string node, std::string uid, std::string id);
-  void keep_texts(const Decision& decision);
+  void keep_texts(const std::string& key, const Decision& decision);
   void drop_messages(const std::string& uid, const std::vector<OutboxMessage>& except);
   void message_sent(const std::string& id);
   void message_failed(const std::string& id, const notify::Courier::Failure& failure);

@@ -168,8 +168,12 @@ Task<void> Controller::render_whole(std::string name, std::string uid, std::stri
   }
 }
 
-// What the decision has rendered is sent as it is, once the write that tells of it has taken effect.
-void Controller::keep_texts(const Decision& decision) {
+// What the decision has rendered is sent as it is, once the write that tells of it has taken effect. What an earlier
+// one rendered and could not write is forgotten.
+void Controller::keep_texts(const std::string& key, const Decision& decision) {
+  if (decision.posted.empty()) return;
+  const kube::Node* node = p_.nodes.find(key);
+  deliveries_.keep_only(decision.uid, outbox_of(*node).value_or(std::vector<OutboxMessage>{}));
   for (const RenderedMessage& due : decision.posted) deliveries_.set_text(decision.uid, due.what.id(), due.message);
 }
 

@@ -25,6 +25,7 @@ instances:
   - {name: max2, type: maxMaintenance, config: {max: 2}}
   - {name: zone, type: maxMaintenance, config: {max: 1, groupBy: [zone]}}
   - {name: young, type: maxMaintenance, config: {max: 1, skipAfter: 1h}}
+  - {name: newest, type: clusterSemver, config: {key: version}}
   trigger:
   - {name: mark, type: alterLabel, config: {key: marked, value: here}}
   - {name: other, type: alterLabel, config: {key: marked, value: there}}
@@ -246,9 +247,8 @@ TEST_F(DecideTest, AProfileThatLeavesMaintenanceDoesNotLetAnotherInAtOnce) {
 TEST_F(DecideTest, AHealthyProfileGoesOnWhileAnotherFails) {
   profiles(R"(
 - {name: p, operational: {transitions: [{check: go, next: maintenance-required, trigger: mark}]}}
-- {name: q, operational: {enter: note, transitions: [{check: young, next: in-maintenance}]}}
+- {name: q, operational: {enter: note, transitions: [{check: newest, next: in-maintenance}]}}
 )");
-  put("broken", {{kState, "in-maintenance"}}, {{kData, "{"}});
   put("a", {{kProfile, "q--p"}, {"go", ""}}, {{kData, two({now, kOp, kOp}, {now, kOp, kIn})}});
   const Decision decision = decide_on("a");
   EXPECT_EQ(at(decision, "p").current, kReq);
@@ -261,7 +261,7 @@ TEST_F(DecideTest, AHealthyProfileGoesOnWhileAnotherFails) {
   EXPECT_EQ(decision.failures[0].profile, "q");
   EXPECT_EQ(decision.failures[0].what, "At least one check plugin failed");
   EXPECT_EQ(decision.failures[0].stays, "operational");
-  EXPECT_THAT(decision.failures[0].detail, HasSubstr("young: the maintenance data of node broken cannot be read"));
+  EXPECT_THAT(decision.failures[0].detail, HasSubstr("newest: label version not present"));
 }
 
 TEST_F(DecideTest, OneFailingCheckSpoilsAllTransitionsOfTheState) {
@@ -270,9 +270,8 @@ TEST_F(DecideTest, OneFailingCheckSpoilsAllTransitionsOfTheState) {
   operational:
     transitions:
     - {check: go, next: maintenance-required}
-    - {check: young || go, next: in-maintenance}
+    - {check: newest || go, next: in-maintenance}
 )");
-  put("broken", {{kState, "in-maintenance"}}, {{kData, "{"}});
   put_in("a", "p", kOp, {{"go", ""}});
   const Decision decision = decide_on("a");
   EXPECT_TRUE(decision.failing());

@@ -235,10 +235,12 @@ void Stage::forge(const Perturbation& what) {
   if (!cluster->api.text(node_path(node))) return;
   lasts(io::minutes{1});
   if (what.action == Action::forge_holds) {
-    const std::string owner = what.choice % 2 ? "nodemaintenance/ghost" : fmt::format("profile/{}/begun", plan.name);
+    // Where nobody looks after NodeMaintenances, one that never was would be believed for ever.
+    const bool ghost = case_.campaign.drains && what.choice % 2;
+    const std::string owner = ghost ? "nodemaintenance/ghost" : fmt::format("profile/{}/begun", plan.name);
     invariants.forged(node);
     return set(node, "annotations", "careen.dev/holds",
-               fmt::format(R"({{"holds": {{"{}": {{"since": "{}", "id": "ghost",
+               fmt::format(R"({{"holds": {{"{}": {{"since": "{}", "id": "ghost", "begun": true,
                  "taints": ["people.example/pool:NoSchedule", "people.example/pool:PreferNoSchedule"],
                  "labels": {{"topology.kubernetes.io/zone": "z9"}}}}}},
                  "before": {{"labels": {{"topology.kubernetes.io/zone": "z9"}}}}}})",

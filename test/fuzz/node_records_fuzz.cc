@@ -84,7 +84,7 @@ profiles::Config load() {
 // Every drain has just been asked for.
 class NoProgress final : public profiles::Drains {
  public:
-  const drain::Progress* progress(const std::string&, const std::string&) const override { return nullptr; }
+  const drain::Progress* progress(const kube::Node&, const std::string&) const override { return nullptr; }
 };
 
 // A world that has nothing but the nodes that are put into it.
