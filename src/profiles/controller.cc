@@ -540,10 +540,12 @@ Task<std::optional<kube::Result<std::string>>> Controller::send(std::string key,
 // No answer says what became of the write. True when it has taken effect, or still may.
 Task<bool> Controller::find_out(std::string key, const Decision& decision, const kube::Result<std::string>& answer) {
   meters_->writes("unknown").add();
-  if (decision.admission) {
+  // A move is told of once, and one that holds a place keeps it until it is certain. Anything else may still come: one of
+  // it and the next write conflicts.
+  const bool matters = decision.admission || !decision.moved.empty();
+  if (matters) {
     co_await settle_in_time(key, decision.uid, decision.version);
   } else {
-    // It holds no place: should it still come, one of it and the next write conflicts.
     co_await read_again(key, decision.version);
   }
   if (took_effect(key, decision)) {
@@ -563,7 +565,7 @@ Task<bool> Controller::find_out(std::string key, const Decision& decision, const
     failed(key, answer.error());
   }
   // It may still come, if nothing has made it impossible.
-  co_return !decision.admission;
+  co_return !matters;
 }
 
 // The node is what the write would have made of it, whatever others have done to it since.
