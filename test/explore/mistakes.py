@@ -149,9 +149,6 @@ MISTAKES = [
         (CONTROLLER, "    record(*node, \"ChangedMaintenanceState\",",
          "    if (!MISTAKE) record(*node, \"ChangedMaintenanceState\","),
     ]),
-    ("left-behind", "what a predecessor has left is settled, and then remembered for ever", [
-        (BEGUN, "  settling_.erase(admission.uid);", "  if (!MISTAKE) settling_.erase(admission.uid);"),
-    ]),
     ("pause-unheeded", "a profile is decided although it is paused", [
         (DECIDE, "world_.pauses ? world_.pauses->of(profile.name) : nullptr",
          "world_.pauses && !MISTAKE ? world_.pauses->of(profile.name) : nullptr"),

@@ -396,24 +396,6 @@ void Stage::check_problems() {
   }
 }
 
-// Whoever leads has nothing under way, so it remembers nothing of what was.
-#if 0
-void Stage::check_leftovers() {
-  for (const auto& replica : replicas_) {
-    if (!replica->process || !replica->process->replica().election().leading()) continue;
-    const replica::Replica& leads = replica->process->replica();
-    for (const auto& left :
-         {leads.controller().leftovers(), leads.maintenances().leftovers(), leads.drains().leftovers()}) {
-      for (const std::string& what : left) {
-        invariants.violate("left", fmt::format("{} is at rest and still has {}", replica->name, what));
-      }
-    }
-  }
-}
-
-#endif
-void Stage::check_leftovers() {}
-
 void Stage::check_settled() {
   const Replica* leads = nullptr;
   for (const auto& replica : replicas_) {

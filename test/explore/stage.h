@@ -37,7 +37,6 @@ class Stage {
   // Everybody runs, somebody leads, and no place is kept for anybody.
   void check_settled();
   void check_problems();
-  void check_leftovers();
   double swept_late();
 
   void note(std::string_view line);
