@@ -55,7 +55,7 @@ manifests: deps-test ## render the chart into deploy/manifests and deploy/rbac.y
 BESIDE = -- "control plane" tools/testcluster/testcluster build
 test-build: deps-test
 	@$(STEP) "configure (release)" cmake --preset release -- "configure (tests)" cmake --preset test
-	@$(STEP) "build (release)" cmake --build --preset release -j $(JOBS) --target careen explore_mistaken \
+	@$(STEP) "build (release)" cmake --build --preset release -j $(JOBS) --target careen explore explore_mistaken \
 	  -- "build (tests)" cmake --build --preset test -j $(JOBS) $(BESIDE)
 	@$(PLACE)
 
