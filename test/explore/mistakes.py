@@ -299,7 +299,7 @@ def find(program, name, seeds):
     if run.returncode == 1 and failed:
         return failed.group(1), failed.group(2), failed.group(3)
     if run.returncode == 1 and "systematic case fails" in run.stdout:
-        rule = re.search(r"^ *[0-9.]+ +\[([a-z]+)\] (.*)\Z", run.stdout.rstrip().splitlines()[-1])
+        rule = re.search(r"^ *[0-9.]+ +\[([a-z]+)\] ", run.stdout, re.MULTILINE)
         return "-", rule.group(1), re.search(r"systematic case fails: (.*)", run.stdout).group(1)
     if run.returncode == 0:
         return None
