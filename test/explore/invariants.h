@@ -15,6 +15,7 @@
 #include "fact_log.h"
 #include "hold_watch.h"
 #include "io/virtual_time.h"
+#include "kube/steady_refusal.h"
 #include "maintenance_watch.h"
 #include "message_watch.h"
 #include "node_facts.h"
@@ -85,6 +86,7 @@ class Invariants {
   }
   void events_are_lost() { events_.losses_are_fine(); }
   void rights_refused() {
+    if (!refused_since_) refused_since_ = time_.now();
     repeats_are_fine();
     maintenances_.rights_refused();
   }
@@ -186,6 +188,11 @@ class Invariants {
   // A large one takes its time to be read.
   mutable sim::Text ledger_text_;
   mutable std::shared_ptr<const budget::LedgerRecord> ledger_;
+  // Since rights were first refused. After minutes of it careen does without the ledger.
+  std::optional<io::Steady> refused_since_;
+  bool may_lack_ledger() const {
+    return ledger_missing_ || (refused_since_ && time_.now() - *refused_since_ >= kube::SteadyRefusal::kPatience);
+  }
   std::optional<io::Steady> lock_tampered_, ledger_back_, calm_since_;
   bool ledger_missing_ = false;  // somebody has deleted it
   io::Steady disturbed_until_{}, unseeing_until_{};
