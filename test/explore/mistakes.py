@@ -44,14 +44,6 @@ MISTAKES = [
     ("no-guard", "the lease is not looked at before a write", [
         ("kube/client.cc", "    if (writes && guard_) {", "    if (writes && guard_ && !MISTAKE) {"),
     ]),
-    ("guard-once", "the lease is not looked at again before a write is repeated", [
-        ("kube/client.cc", "  bool maybe_applied = false;\n  for (int attempt = 1;; ++attempt) {\n",
-         "  bool maybe_applied = false;\n  if (MISTAKE && writes && guard_ && !guard_()) {\n"
-         "    co_return tl::make_unexpected(not_leader());\n  }\n"
-         "  for (int attempt = 1;; ++attempt) {\n"),
-        ("kube/client.cc", "      const std::optional<io::Duration> allowed = guard_();\n",
-         "      const std::optional<io::Duration> allowed = MISTAKE && attempt > 1 ? options.timeout : guard_();\n"),
-    ]),
     ("two-writes", "the state label and the data are written one after the other", [
         ("profiles/decide.cc", "    draft_.set_annotation(kDataAnnotation, decision_.data);",
          "    if (!MISTAKE || !draft_.changed()) draft_.set_annotation(kDataAnnotation, decision_.data);"),
@@ -156,9 +148,6 @@ MISTAKES = [
     ("one-refusal", "a right counts as missing from its first refusal on", [
         ("kube/steady_refusal.h", "return since_ && now - *since_ >= kPatience;",
          "return since_ && (MISTAKE || now - *since_ >= kPatience);"),
-    ]),
-    ("pause-unread", "a new leader does not wait until it knows what is paused", [
-        ("replica/replica.cc", "  co_await pause_watch_.fresh();", "  if (!MISTAKE) co_await pause_watch_.fresh();"),
     ]),
     ("pause-too-late", "what was decided before a pause is sent, and sent again, after it", [
         (CONTROLLER, "if (on != basis()) return true;", "if (!MISTAKE && on != basis()) return true;"),
