@@ -540,8 +540,8 @@ Task<std::optional<kube::Result<std::string>>> Controller::send(std::string key,
 // No answer says what became of the write. True when it has taken effect, or still may.
 Task<bool> Controller::find_out(std::string key, const Decision& decision, const kube::Result<std::string>& answer) {
   meters_->writes("unknown").add();
-  // A move is told of once, and one that holds a place keeps it until it is certain. Anything else may still come: one of
-  // it and the next write conflicts.
+  // A move is told of once, and one that holds a place keeps it until it is certain. Anything else may still come: one
+  // of it and the next write conflicts.
   const bool matters = decision.admission || !decision.moved.empty();
   if (matters) {
     co_await settle_in_time(key, decision.uid, decision.version);
