@@ -206,6 +206,11 @@ void Controller::Parts::forget(const std::string& name) {
   rehearsed.erase(name);
   pace.leave(name);
   queue.forget(name);
+  std::vector<std::string> gone;
+  for (auto& [problem, names] : complaints) {
+    if (names.erase(name) > 0 && names.empty()) gone.push_back(problem);
+  }
+  for (const std::string& problem : gone) clear(problem);
 }
 
 void Controller::Parts::done(const std::string& key) {

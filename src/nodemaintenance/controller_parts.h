@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 
 #include "budget/pause_guard.h"
@@ -68,6 +69,8 @@ struct Controller::Parts {
   void succeeded(const std::string& name, const std::string& problem);
   // `what` begins the sentence: patching node failed.
   void failed(const std::string& name, std::string_view what, const std::string& problem, const kube::ApiError& error);
+  void complain(const std::string& name, const std::string& problem, const std::string& message);
+  void clear(const std::string& problem);
   void record(const Maintenance& maintenance, const char* type, const char* reason, const char* note);
   void record_uncordon(const kube::Node& node);
 
@@ -89,6 +92,8 @@ struct Controller::Parts {
   std::map<std::string, Memory, std::less<>> memories;    // by name
   std::map<std::string, Draining, std::less<>> draining;  // by name
   std::map<std::string, std::string, std::less<>> rehearsed;
+  // Whose maintenances have raised a problem that is open. It goes with the last of them.
+  std::map<std::string, std::set<std::string, std::less<>>> complaints;
   budget::PauseGuard pause_guard;
   kube::SteadyRefusal lifecycle_refusals;  // of writing conditions of nodes
   kube::SteadyRefusal lease_refusals;      // of deleting leases of nodes, and of freeing them

@@ -147,12 +147,12 @@ Task<void> Controller::Parts::write_status(std::string name, WriteStatus effect)
   trouble.retry_at = at_once ? now : p.loop.wall_now() + backoff(trouble.failures);
   if (at_once || answer.error().not_leader() || answer.error().not_found()) co_return;
   meters.errors().add();
-  p.problems.raise(kObjectsProblem,
-                   fmt::format("the status of NodeMaintenance {} cannot be written: {}", name, answer.error().message));
+  complain(name, kObjectsProblem,
+           fmt::format("the status of NodeMaintenance {} cannot be written: {}", name, answer.error().message));
 }
 
 void Controller::Parts::status_is_written(const std::string& name, const WriteStatus& effect) {
-  p.problems.clear(kObjectsProblem);
+  clear(kObjectsProblem);
   const auto known = memories.find(name);
   const Maintenance* maintenance = roster.find(name);
   if (known == memories.end() || !maintenance || known->second.uid != maintenance->uid) return;
@@ -239,7 +239,7 @@ Task<void> Controller::Parts::tell_lifecycle(std::string name, TellLifecycle eff
   if (answer) {
     enter_world(*answer, "Node");
     lifecycle_refusals.granted();
-    p.problems.clear(kLifecycleProblem);
+    clear(kLifecycleProblem);
     co_return;
   }
   // What may not be written is left alone.
@@ -339,8 +339,18 @@ bool Controller::Parts::enter_world(const std::string& body, std::string_view ki
 }
 
 void Controller::Parts::succeeded(const std::string& name, const std::string& problem) {
-  p.problems.clear(problem);
+  clear(problem);
   if (const auto memory = memories.find(name); memory != memories.end()) memory->second.trouble = {};
+}
+
+void Controller::Parts::complain(const std::string& name, const std::string& problem, const std::string& message) {
+  complaints[problem].insert(name);
+  p.problems.raise(problem, message);
+}
+
+void Controller::Parts::clear(const std::string& problem) {
+  complaints.erase(problem);
+  p.problems.clear(problem);
 }
 
 void Controller::Parts::failed(const std::string& name, std::string_view what, const std::string& problem,
@@ -357,7 +367,7 @@ void Controller::Parts::failed(const std::string& name, std::string_view what, c
   meters.errors().add();
   meters.retries.add();
   if (error.forbidden()) {
-    p.problems.raise(problem, fmt::format("NodeMaintenance {}: {}; it is tried again", name, trouble.what));
+    complain(name, problem, fmt::format("NodeMaintenance {}: {}; it is tried again", name, trouble.what));
   } else {
     p.log.warn("a write failed and is tried again", "name", name, "cause", trouble.what);
   }

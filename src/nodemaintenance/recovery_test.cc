@@ -258,6 +258,25 @@ TEST_F(RecoveryTest, NodesThatCannotBeWrittenAreToldAndTriedAgainSlowly) {
   EXPECT_TRUE(process->problems.open().empty());
 }
 
+TEST_F(RecoveryTest, AProblemGoesWithTheLastMaintenanceThatHadIt) {
+  add_node("n1");
+  launch();
+  treat = [](const kube::Request& request) {
+    sim::Treatment out;
+    if (request.path.find("/leases") != std::string::npos) {
+      out.refuse = sim::ApiServer::refusal(403, "Forbidden", "leases is forbidden");
+    }
+    return out;
+  };
+  maintain();
+  time.run_for(seconds{5});
+  ASSERT_TRUE(process->problems.open().contains("write leases of nodes"));
+  end();
+  ASSERT_TRUE(runs_until([&] { return !exists(path()); }, minutes{5}));
+  time.run_for(seconds{1});
+  EXPECT_FALSE(process->problems.open().contains("write leases of nodes"));
+}
+
 TEST_F(RecoveryTest, ConflictsAndLostAnswersAreOvercome) {
   add_node("n1");
   add_pod("a");

@@ -59,11 +59,13 @@ class PlanTest(CareenTest):
         real = max(times.values()) + STAY - min(times.values())
         self.assertLess(abs(real - planned), planned * 0.5 + 10, f"planned {planned} s, took {real} s")
 
-        # Whoever is planned two groups before somebody else went before it.
+        # Whoever is planned two groups before somebody else went before it. The first places go to whose label was answered first: that
+        # is milliseconds, and no plan can tell.
+        raced = {name for name in self.names if times[name] - min(times.values()) < STAY - 1}
         group = {row["node"]: (seconds(row["begin"]) - seconds(rows[0]["begin"])) // (STAY - 1) for row in rows}
         for first in self.names:
             for second in self.names:
-                if group[first] + 2 <= group[second]:
+                if group[first] + 2 <= group[second] and second not in raced:
                     self.assertLessEqual(times[first], times[second], f"{first} was planned before {second}")
 
     def test_snapshot_is_planned_like_the_cluster(self):

@@ -102,8 +102,9 @@ Campaign draw_drain_campaign(uint64_t seed) {
   for (int i = 0; i < count; ++i) {
     NodePlan node{.name = fmt::format("n{:02}", i), .labels = {{kZone, fmt::format("z{}", 1 + i % 2)}}};
     node.labels[std::string(profiles::kProfileLabel)] = plan.name;
-    // The last ones go through the profile, the first ones have NodeMaintenance objects; some have both.
-    if (i >= 2 && draw.one_in(2)) {
+    // The first ones have NodeMaintenance objects, later ones go through the profile; some have both, and the last one
+    // neither.
+    if (i >= 2 && draw.one_in(2) && i + 1 < count) {
       campaign.edits.push_back(
           {draw.between(io::Duration{0}, minutes{1}), node.name, Edit::Kind::label, plan.go(), "yes"});
       if (draw.one_in(4)) {

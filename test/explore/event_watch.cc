@@ -38,7 +38,8 @@ void EventWatch::check_end() const {
     const auto found = told.find(key);
     const int64_t times = found == told.end() ? 0 : found->second;
     const bool lost = times < moves && !losses_are_fine_ && !gone_.contains(key.substr(0, key.find(' ')));
-    if (lost || times > moves) {
+    const bool repeated = times > (two_may_tell_ ? 2 * moves : moves);
+    if (lost || repeated) {
       report_("event", fmt::format("{} events tell of {} moves: {}", times, moves, key));
     }
   }

@@ -21,6 +21,9 @@ class EventWatch {
   void gone(const std::string& uid) { gone_.insert(uid); }
   // A process has ended, or events could not be written: some are lost.
   void losses_are_fine() { losses_are_fine_ = true; }
+  // Two processes lead at once. Both wake at the end of the same wait and send the same write, and neither can tell
+  // whose it was that came through: in virtual time their clocks agree to the nanosecond.
+  void two_may_tell() { two_may_tell_ = true; }
   void changed(const sim::Change& change);
   // All there is to tell has been told.
   void check_end() const;
@@ -34,7 +37,7 @@ class EventWatch {
   std::map<std::string, int64_t> moves_;  // by key
   std::map<std::string, Event> events_;   // by name
   std::set<std::string> gone_;
-  bool losses_are_fine_ = false;
+  bool losses_are_fine_ = false, two_may_tell_ = false;
 };
 
 }  // namespace careen::explore

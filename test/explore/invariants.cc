@@ -108,8 +108,17 @@ void Invariants::check_drained(const std::string& process, const std::string& no
   violate("drained", fmt::format("{} says that node {} is drained although it does not hold it", process, node));
 }
 
+void Invariants::refused(const sim::Sending& sending, int code) {
+  Process* process = process_of(sending.client);
+  if (!process || !sending.request.path.starts_with(kLedgerPath)) return;
+  if (code != 403) process->ledger_refused.reset();
+  if (code == 403 && !process->ledger_refused) process->ledger_refused = time_.now();
+}
+
 void Invariants::served(const sim::Sending& sending, const kube::Response& response) {
-  if (!process_of(sending.client)) return;
+  Process* process = process_of(sending.client);
+  if (!process) return;
+  if (sending.request.path.starts_with(kLedgerPath)) process->ledger_refused.reset();
   drains_.served(sending, response, time_.now());
   // Refused now means refused for ever: a record that grows with the fleet must stop growing before.
   if (response.status == 422 && response.body.find("Too long") != std::string::npos) {

@@ -70,6 +70,7 @@ class Invariants {
     lock_tampered_ = time_.now();
     unseeing(kLockLost);
     repeats_are_fine();
+    events_.two_may_tell();
   }
   void ledger_deleted() { ledger_missing_ = true; }
   // For so long careen may act late, or on old facts.
@@ -86,7 +87,6 @@ class Invariants {
   }
   void events_are_lost() { events_.losses_are_fine(); }
   void rights_refused() {
-    if (!refused_since_) refused_since_ = time_.now();
     repeats_are_fine();
     maintenances_.rights_refused();
   }
@@ -95,6 +95,8 @@ class Invariants {
   void calm() { calm_since_ = time_.now(); }
 
   void sent(const sim::Sending& sending);
+  // The request never got to the server.
+  void refused(const sim::Sending& sending, int code);
   void served(const sim::Sending& sending, const kube::Response& response);
   void changed(const sim::Change& change);
   void message(const sim::Outside::Message& message) { messages_.arrived(message); }
@@ -122,6 +124,8 @@ class Invariants {
     std::optional<io::Steady> renewed;                     // when the last one that took effect was sent
     std::map<std::string, io::Steady> further_renewals;    // the same of the lock of NodeMaintenance objects
     std::optional<io::Steady> further_renewed;
+    // Since when it has been answered nothing but 403 when it asked for the ledger.
+    std::optional<io::Steady> ledger_refused;
     std::optional<io::Steady> last_observed;  // when its last transition on a value of Prometheus took effect
   };
   // A node that careen has let into maintenance.
@@ -188,10 +192,10 @@ class Invariants {
   // A large one takes its time to be read.
   mutable sim::Text ledger_text_;
   mutable std::shared_ptr<const budget::LedgerRecord> ledger_;
-  // Since rights were first refused. After minutes of it careen does without the ledger.
-  std::optional<io::Steady> refused_since_;
-  bool may_lack_ledger() const {
-    return ledger_missing_ || (refused_since_ && time_.now() - *refused_since_ >= kube::SteadyRefusal::kPatience);
+  // After minutes of refusals a process does without the ledger.
+  bool may_lack_ledger(const Process& process) const {
+    return ledger_missing_ ||
+           (process.ledger_refused && time_.now() - *process.ledger_refused >= kube::SteadyRefusal::kPatience);
   }
   std::optional<io::Steady> lock_tampered_, ledger_back_, calm_since_;
   bool ledger_missing_ = false;  // somebody has deleted it

@@ -47,7 +47,7 @@ void Invariants::check_lease_recorded(const sim::Sending& sending, Process& proc
   const std::string node = text_at((*body)["spec"], "holderIdentity");
   if (!StaggerWatch::concerns(name) || node.empty()) return;
   const auto known = ledger();
-  if (may_lack_ledger() || !known || known->writer != process.identity) return;
+  if (may_lack_ledger(process) || !known || known->writer != process.identity) return;
   const auto acquired = io::parse_rfc3339(text_at((*body)["spec"], "acquireTime"));
   const bool recorded = std::any_of(known->admitted.begin(), known->admitted.end(), [&](const auto& entry) {
     const auto& leases = entry.second.leases;
@@ -109,7 +109,7 @@ void Invariants::check_recorded(const sim::Sending& sending, Process& process) {
       continue;
     check_admission_sent(sending, process, node->second, node->first, profile, entry.transition);
     const auto known = ledger();
-    if (may_lack_ledger() || (known && known->writer != process.identity)) continue;
+    if (may_lack_ledger(process) || (known && known->writer != process.identity)) continue;
     if (!known || !known->admitted.contains(node->second.uid)) {
       violate("ledger", fmt::format("{} writes node {} into maintenance before that is in the ledger", sending.client,
                                     node->first));

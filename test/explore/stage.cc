@@ -218,7 +218,8 @@ void Stage::run_until(io::Duration when) {
     time.run_until(
         [&] {
           check_progress();
-          return !soon_.empty() || violated() || ended();
+          const bool earlier = !agenda_.empty() && agenda_.begin()->first < next;
+          return earlier || !soon_.empty() || violated() || ended();
         },
         next - time.now());
     for (const auto& replica : replicas_) {
@@ -276,6 +277,7 @@ sim::Treatment Stage::treat(const sim::Sending& sending) {
     if (*trouble != 0) treatment.refuse = sim::ApiServer::refusal(*trouble, "Trouble");
   }
   if (const auto refused = stuck(sending)) treatment.refuse = refused;
+  if (treatment.refuse) invariants.refused(sending, treatment.refuse->status);
   if (!sending.writes()) return treatment;
 
   invariants.sent(sending);
