@@ -74,11 +74,50 @@ std::vector<Perturbation> faults_of(Target target, int count) {
   return faults;
 }
 
+void add_case(const std::string& name, const Campaign& campaign, const Outcome& undisturbed,
+              std::vector<Perturbation> faults, SystematicCases& all) {
+  Systematic one;
+  one.one.seed = 1;
+  one.one.campaign = campaign;
+  one.one.calm_after = undisturbed.end.takes;
+  one.expected = undisturbed.end;
+  one.name = name;
+  for (Perturbation& fault : faults) {
+    fault.index = static_cast<int>(one.one.perturbations.size()) + 1;
+    one.name += ", " + fault.text();
+    one.one.perturbations.push_back(std::move(fault));
+  }
+  all.cases.push_back(std::move(one));
+}
+
+// A pause comes while nobody can hear of it, and then the leader goes.
+std::vector<Perturbation> unheard_pause(io::Duration at) {
+  Perturbation frozen;
+  frozen.action = Action::freeze_streams;
+  frozen.trigger.at = at;
+  frozen.span = io::seconds{50};
+  frozen.choice = kLeaseStreams;
+  Perturbation pause;
+  pause.action = Action::pause;
+  pause.trigger.at = at + io::seconds{1};
+  pause.span = io::minutes{1};
+  pause.choice = kEverything;
+  Perturbation crash;
+  crash.action = Action::crash;
+  crash.trigger.at = at + io::seconds{2};
+  crash.fate = Fate::lost;
+  crash.span = io::seconds{40};
+  return {frozen, pause, crash};
+}
+
 void add_writes(const std::string& name, const Campaign& campaign, SystematicCases& all) {
   const Outcome undisturbed = run_undisturbed(campaign);
   if (undisturbed.failed()) {
     all.failed.push_back(undisturbed);
     return;
+  }
+  for (int at = 1; campaign.skews.size() > 1 && !campaign.drains && at < 30; at += 3) {
+    add_case(name, campaign, undisturbed, unheard_pause(io::seconds{at}), all);
   }
   for (const Target target : kWriteTargets) {
     if (!undisturbed.writes.contains(target)) continue;
@@ -86,15 +125,7 @@ void add_writes(const std::string& name, const Campaign& campaign, SystematicCas
     const int most = target == Target::lock ? 4 : undisturbed.writes.at(target);
     for (int count = 1; count <= most; ++count) {
       for (Perturbation& fault : faults_of(target, count)) {
-        Systematic one;
-        one.one.seed = 1;
-        one.one.campaign = campaign;
-        one.one.calm_after = undisturbed.end.takes;
-        one.expected = undisturbed.end;
-        fault.index = 1;
-        one.one.perturbations = {fault};
-        one.name = fmt::format("{}, {}", name, fault.text());
-        all.cases.push_back(std::move(one));
+        add_case(name, campaign, undisturbed, {fault}, all);
       }
     }
   }

@@ -158,6 +158,9 @@ MISTAKES = [
 
 # Looked for in the systematic cases.
 SYSTEMATIC_MISTAKES = [
+    ("pause-unread", "a new leader does not wait until it knows what is paused", [
+        ("replica/replica.cc", "  co_await pause_watch_.fresh();", "  if (!MISTAKE) co_await pause_watch_.fresh();"),
+    ]),
     ("moved-unnoticed", "after a write without an answer the node is only looked at and decided anew", [
         (CONTROLLER, "  meters_->writes(\"unknown\").add();\n",
          "  if (MISTAKE) {\n    co_await read_again(key, decision.version);\n    queue_.wake(key);\n"

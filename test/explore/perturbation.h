@@ -113,6 +113,8 @@ inline constexpr bool kForgeRecords = false;
 
 // For `choice` of a pause: everything, instead of one profile.
 inline constexpr uint64_t kEverything = UINT64_MAX;
+// The choice of the streams that are frozen.
+inline constexpr uint64_t kLeaseStreams = 1;
 
 // Of a write whose sender crashes or stands still.
 enum class Fate { lost, passes, late };

@@ -130,6 +130,7 @@ void Stage::start(Replica& replica) {
   replica.dying = false;
   replica.suspended = false;
   replica.started = time.now();
+  replica.leads_since.reset();
   replica::ModelProcessOptions options;
   options.name = name;
   options.seed = case_.seed * 1000 + static_cast<uint64_t>(replica.starts * 10) + (replica.name[7] - '0');
@@ -242,6 +243,8 @@ void Stage::run_until(io::Duration when) {
 }
 
 void Stage::observe(const sim::Change& change) {
+  Replica* writer = std::string_view(kLockPath).ends_with("/" + change.name) ? sender(change.by) : nullptr;
+  if (writer && !writer->leads_since) writer->leads_since = time.now();
   if (timeline_) {
     std::string what;
     if (change.collection == "/api/v1/nodes" && change.type != sim::Change::Type::deleted) {

@@ -57,6 +57,7 @@ class Stage {
     bool suspended = false;
     std::optional<io::Steady> isolated_until;
     io::Steady started{};
+    std::optional<io::Steady> leads_since;  // when it took the lock
   };
   struct Hit {  // where a perturbation strikes
     Replica* replica = nullptr;
@@ -158,6 +159,7 @@ class Stage {
     io::Steady begun{}, until{};
   };
   std::vector<Span> unseeing_;  // when processes could not hear of anything new
+  std::string holder_;          // of the lock: the replica that last wrote it
   std::list<Sticky> sticky_;
   bool events_forbidden_ = false;  // at some time
   bool armed_ = true;

@@ -71,7 +71,7 @@ void Stage::see_nothing_new(io::Duration span) {
 }
 
 // For how long it has stood in the cluster that the profile, or everything, is paused, while the process could hear of
-// it. One that has started meanwhile does nothing before it knows.
+// it. One that has started, or begun to lead, meanwhile does nothing before it knows.
 std::optional<io::Duration> Stage::paused_for(const std::string& profile, const Replica& sender) const {
   std::optional<io::Steady> since;
   for (const std::string& what : {std::string(), profile}) {
@@ -79,6 +79,7 @@ std::optional<io::Duration> Stage::paused_for(const std::string& profile, const 
     if (stands != paused_since_.end()) since = std::min(since.value_or(stands->second), stands->second);
   }
   if (!since) return std::nullopt;
+  if (sender.leads_since && *since <= *sender.leads_since) return time.now() - *since;
   for (const Span& unseeing : unseeing_) {
     if (sender.started < unseeing.begun) since = std::max(*since, unseeing.until);
   }
