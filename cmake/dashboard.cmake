@@ -31,7 +31,7 @@ function(careen_npm_packages source work missing)
   endif()
   file(COPY ${source}/package.json ${source}/package-lock.json ${source}/.npmrc DESTINATION ${work})
   message(STATUS "Fetching the packages of ${source}")
-  execute_process(COMMAND ${CAREEN_NPM} ci --ignore-scripts --no-audit --no-fund --loglevel=error
+  execute_process(COMMAND ${CAREEN_NPM} ci --prefer-offline --ignore-scripts --no-audit --no-fund --loglevel=error
                           --fetch-retry-mintimeout=1000 --fetch-retry-maxtimeout=5000
                   WORKING_DIRECTORY ${work} RESULT_VARIABLE failed OUTPUT_QUIET ERROR_VARIABLE npm_says)
   if(failed)
