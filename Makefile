@@ -59,8 +59,9 @@ test-build: deps-test
 	  -- "build (tests)" cmake --build --preset test -j $(JOBS) $(BESIDE)
 	@$(PLACE)
 
+# One more than there are cores: what runs on a control plane waits more than it works.
 test: test-build ## build and run every test, also those on a real control plane
-	ctest --test-dir build/test --output-on-failure -j $(JOBS)
+	ctest --test-dir build/test --output-on-failure -j $$(($(JOBS) + 1))
 
 asan: BESIDE =
 asan: test-build ## only the tests that need no control plane: the test build is the sanitizer build
