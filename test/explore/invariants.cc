@@ -56,7 +56,8 @@ void Invariants::query_answered(bool allows, io::Duration latency) {
 
 void Invariants::configured(const std::string& process, const Settings& settings) {
   processes_[process].history.emplace_back(time_.now(), settings);
-  messages_.muted(settings.muted);
+  // Whichever of its incarnations it is.
+  messages_.configured(process.substr(0, process.find('.')), settings.muted);
 }
 
 void Invariants::violate(std::string rule, std::string what) {

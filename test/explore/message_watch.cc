@@ -65,11 +65,12 @@ void MessageWatch::seen(const NodeFacts& node) {
 }
 
 void MessageWatch::expect(const std::string& instance, const std::string& key) {
-  if (muted_) return;
   expected_.emplace(fmt::format("{} {}", instance, key), key.substr(0, key.find(' ')));
 }
 
 void MessageWatch::moved(const Plan& plan, const NodeFacts& before, const NodeFacts& after) {
+  // Decided while there were notifications; but what waits is dropped when there are none any more.
+  if (!muted_.empty()) return;
   const auto* to = after.profile(plan.name);
   const auto* from = before.profile(plan.name);
   Entered& entered = entered_[fmt::format("{} {}", after.uid, plan.name)];
@@ -105,10 +106,13 @@ void MessageWatch::gone(const std::string& uid) {
   std::erase_if(entered_, [&](const auto& entered) { return entered.first.starts_with(uid); });
 }
 
-void MessageWatch::muted(bool now) {
-  muted_ = now;
-  was_muted_ |= now;
-  if (!now) return;
+void MessageWatch::configured(const std::string& replica, bool muted) {
+  if (!muted) {
+    muted_.erase(replica);
+    return;
+  }
+  muted_.insert(replica);
+  was_muted_ = true;
   // What waits is dropped with its notification.
   std::erase_if(expected_, [&](const auto& expected) { return !told_.contains(expected.first); });
   entered_.clear();

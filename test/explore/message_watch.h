@@ -24,7 +24,8 @@ class MessageWatch {
   // Somebody else has changed what careen remembers of the node.
   void altered(const NodeFacts& now);
   void gone(const std::string& uid);
-  void muted(bool now);
+  // A replica has loaded a configuration, with or without notifications.
+  void configured(const std::string& replica, bool muted);
   void arrived(const sim::Outside::Message& message);
   // A process has begun anew, or an answer got lost.
   void repeats_are_fine() { repeats_are_fine_ = true; }
@@ -55,7 +56,8 @@ class MessageWatch {
   std::map<std::string, std::string> expected_;  // the same, by UID
   std::map<std::string, Entered> entered_;       // by "uid profile"
   std::optional<io::Wall> last_title_;
-  bool repeats_are_fine_ = false, thread_broken_ = false, muted_ = false, was_muted_ = false;
+  std::set<std::string> muted_;  // replicas without notifications
+  bool repeats_are_fine_ = false, thread_broken_ = false, was_muted_ = false;
 };
 
 }  // namespace careen::explore

@@ -76,15 +76,21 @@ void StaggerWatch::changed_by_careen(const sim::Change& change, io::Steady now) 
 
 void StaggerWatch::moved(const std::string& node, const Stagger& stagger, io::Wall decided, bool need_not_wait) {
   const io::Wall acquired = std::chrono::floor<io::microseconds>(decided);
-  const auto take = std::find_if(takes_.rbegin(), takes_.rend(), [&](const Take& known) {
+  const auto taken = [&](const Take& known) {
     return known.node == node && known.acquired == acquired && group_of(known.lease) == stagger.group;
-  });
+  };
+  const auto fits = [&](const Take& known) {
+    return index_of(known.lease) < stagger.parallel && known.duration == stagger.duration;
+  };
+  // Two profiles of the node may have been decided on at once, and share the leases for times of their own.
+  auto take = std::find_if(takes_.rbegin(), takes_.rend(), [&](const Take& known) { return taken(known) && fits(known); });
+  if (take == takes_.rend() && !need_not_wait) take = std::find_if(takes_.rbegin(), takes_.rend(), taken);
   if (take == takes_.rend()) {
     if (!need_not_wait) report_("stagger", fmt::format("node {} passed without a lease of {}", node, stagger.group));
     return;
   }
   if (take->returned) report_("stagger", fmt::format("node {} passed with {}, given back before", node, take->lease));
-  if (index_of(take->lease) >= stagger.parallel || take->duration != stagger.duration) {
+  if (!fits(*take)) {
     report_("stagger", fmt::format("node {} took {} for {}, which is not what is configured", node, take->lease,
                                    io::format_duration(take->duration)));
   }
