@@ -10,6 +10,7 @@
 #include "kube/transport.h"
 #include "nodemaintenance/names.h"
 #include "replica/replica.h"
+#include "web/replica_token.h"
 
 namespace careen::app {
 
@@ -145,13 +146,14 @@ Task<ViewResult<Json>> read(kube::Transport* transport, std::string path) {
   co_return std::move(*document);
 }
 
-// A short-lived token of that service account; empty when the user may not make one.
+// A short-lived token of that service account, for the view alone; empty when the user may not make one.
 Task<std::string> token_of(kube::Transport* transport, std::string ns, std::string account) {
   kube::Request request;
   request.method = "POST";
   request.path = fmt::format("/api/v1/namespaces/{}/serviceaccounts/{}/token", ns, account);
   request.content_type = "application/json";
   request.body = Json::object({{"apiVersion", "authentication.k8s.io/v1"}, {"kind", "TokenRequest"}})
+                     .set({"spec", "audiences"}, Json::array({web::kViewAudience}))
                      .set({"spec", "expirationSeconds"}, kTokenSeconds)
                      .dump();
   request.timeout = kLeaderTimeout;

@@ -11,6 +11,8 @@ class VirtualTime::VirtualLoop final : public Loop {
   Steady now() const override { return time_.now(); }
   Wall wall_now() const override { return time_.wall_now() + skew_; }
 
+  void step_clock(Duration by) { skew_ += by; }
+
   bool suspended = false;
 
  private:
@@ -61,6 +63,8 @@ void VirtualTime::resume(Loop& loop) {
   own(loop).suspended = false;
   loop.collect_due();
 }
+
+void VirtualTime::step_clock(Loop& loop, Duration by) { own(loop).step_clock(by); }
 
 void VirtualTime::settle() {
   advance(now_);

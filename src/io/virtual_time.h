@@ -32,6 +32,8 @@ class VirtualTime {
   // A suspended loop stands still while time goes on, as a process does that is stopped or whose machine is paused.
   void suspend(Loop& loop);
   void resume(Loop& loop);
+  // Somebody sets the wall clock of that process forward, or back.
+  void step_clock(Loop& loop, Duration by);
   // Runs what is ready now, without moving the clock.
   void settle();
   // When the clock would next jump to; none while nobody waits for a time.

@@ -252,4 +252,6 @@ void Controller::leases_known() {
   parts_->wake_all();
 }
 
+void Controller::decide_all() { parts_->wake_all(); }
+
 }  // namespace careen::nodemaintenance

@@ -69,6 +69,8 @@ class Controller {
   io::Task<void> stop();
   // The leases of the namespace have been listed for the first time; no lease is taken before.
   void leases_known();
+  // Something that all decisions depend on has changed, such as the clock.
+  void decide_all();
 
  private:
   struct Parts;

@@ -95,7 +95,7 @@ Controller::Controller(ControllerParts parts, ControllerOptions options)
     queue_.wake(after ? after->name : before->name);
   });
   if (p_.engine) p_.engine->subscribe([this](const drain::Key& changed) { drain_changed(changed); });
-  if (p_.pauses) p_.pauses->subscribe([this] { wake_all(); });
+  if (p_.pauses) p_.pauses->subscribe([this] { decide_all(); });
 }
 
 Controller::~Controller() = default;
@@ -110,11 +110,11 @@ void Controller::set_config(std::shared_ptr<const Config> config) {
   observations_.set_interval(config_->requeue);
   ration_.set_pace(message_pace(*config_));
   collect_all_messages();
-  wake_all();
+  decide_all();
   configured_.open();
 }
 
-void Controller::wake_all() {
+void Controller::decide_all() {
   p_.nodes.for_each([&](const kube::Node& node) { queue_.wake(node.name); });
 }
 
@@ -125,12 +125,12 @@ World Controller::world(const kube::Json* document) const {
 
 void Controller::leases_known(const std::string& ns) {
   lease_facts_.set_known(ns);
-  wake_all();
+  decide_all();
 }
 
 void Controller::hypervisors_known() {
   hypervisor_facts_.set_known();
-  wake_all();
+  decide_all();
 }
 
 void Controller::pods_known() {
@@ -666,6 +666,18 @@ void Controller::finish(const std::string& uid) {
   BudgetKey room;
   room.ledger = true;
   if (waiters_.waiting(room) > 0) offer(room);
+}
+
+std::vector<std::pair<std::string_view, size_t>> Controller::unfinished() const {
+  return {{"transitions begun", begun_.size()},
+          {"messages with the courier", parcels_.size() + courier_.pending()},
+          {"messages being rendered", rendering_.size()},
+          {"nodes fetched for a message", documents_.size()},
+          {"failing nodes", held_.size()},
+          {"nodes that cannot be written", unwritable_.size()},
+          {"admissions of a predecessor", settling_.size()},
+          {"nodes over their ration of messages", rationed_.size()},
+          {"nodes at work", queue_.working()}};
 }
 
 bool Controller::overlooked(const std::string& node) const {

@@ -8,6 +8,9 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "budget/admission.h"
 #include "budget/pause_guard.h"
@@ -115,10 +118,14 @@ class Controller {
   const Deliveries& deliveries() const { return deliveries_; }
   const Facts& facts() const { return facts_; }
   const BudgetWaiters& waiters() const { return waiters_; }
+  // How much of each kind is under way. At rest nothing is: what stays then has leaked.
+  std::vector<std::pair<std::string_view, size_t>> unfinished() const;
 
   // The leases of a namespace, the hypervisors, or the pods have been listed for the first time.
   void leases_known(const std::string& ns);
   void hypervisors_known();
+  // Something that all decisions depend on has changed, such as the clock.
+  void decide_all();
   void pods_known();
 
   // Called when a node has moved by our write, and when a notification about it was sent.
@@ -140,7 +147,6 @@ class Controller {
   void observation_changed(const observe::Source& source);
   bool is_news(const observe::Source& source);
   void pods_changed(std::string_view node);
-  void wake_all();
   void wake_waiting(const std::vector<Topic>& topics);
   void refresh_occupancy(std::string_view node);
   BudgetUse measure_use(const BudgetKey& key) const;

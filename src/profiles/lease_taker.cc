@@ -41,8 +41,11 @@ bool may_have_changed(const kube::ApiError& error, const LeaseGrab& grab) {
 }
 
 // Who takes its own lease again, for a transition that a predecessor with a faster clock has begun, leaves it its later
-// time: nobody who has seen that may take the lease for free earlier.
-io::Wall renewal(const kube::Lease* known, const LeaseGrab& grab, const std::string& node, io::Wall now) {
+// time: nobody who has seen that may take the lease for free earlier. Nor is a lease held from a time before it was
+// decided on: our clock may have been set back since.
+io::Wall renewal(const kube::Lease* known, const LeaseGrab& grab, const std::string& node, io::Wall acquired,
+                 io::Wall now) {
+  now = std::max(now, acquired);
   const bool again = known && known->version == grab.version && known->holder == node && known->renewed;
   return again ? std::max(now, *known->renewed) : now;
 }
@@ -65,7 +68,7 @@ bool LeaseTaker::enter_world(const std::string& body) {
 }
 
 Task<kube::Result<LeaseTaker::Outcome>> LeaseTaker::take(LeaseGrab grab, std::string node, io::Wall acquired) {
-  const io::Wall renewed = renewal(leases_.find(grab.key()), grab, node, client_.loop().wall_now());
+  const io::Wall renewed = renewal(leases_.find(grab.key()), grab, node, acquired, client_.loop().wall_now());
   Json body = Json::object({{"spec", spec_of(grab, node, acquired, renewed)}});
   kube::Result<std::string> answer;
   if (grab.version == 0) {

@@ -51,6 +51,7 @@ class ModelProcess {
   void set_config(std::string config) { files_.write(kConfig, std::move(config)); }
   void suspend() { time_.suspend(*loop_); }
   void resume() { time_.resume(*loop_); }
+  void step_clock(io::Duration by) { time_.step_clock(*loop_, by); }
   // As by SIGTERM.
   void stop() { replica_->stop(); }
   // Once it has ended by itself.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "io/clock_steps.h"
 #include "io/loop.h"
 #include "io/random.h"
 #include "nodemaintenance/names.h"
@@ -238,6 +239,7 @@ Task<void> Replica::Core::until_lost() {
 Task<int> Replica::Core::main() {
   scope_.spawn(node_reflector_.run());
   scope_.spawn(pause_watch_.run());
+  scope_.spawn(io::follow_clock(loop_, [this](io::Duration by) { clock_stepped(by); }));
   if (options_.profiles && options_.cache_pods) {
     watch_pods();
     for (const kube::WorkloadKind kind : kube::kWorkloadKinds) watch_workload(kind);
@@ -255,6 +257,13 @@ Task<int> Replica::Core::main() {
   log_.info("stopping");
   co_await wind_down();
   co_return 0;
+}
+
+// Whatever waits for a time of day has set its timer by the old clock.
+void Replica::Core::clock_stepped(io::Duration by) {
+  log_.warn("the clock was set, or the machine has slept: everything is decided anew", "by", io::format_duration(by));
+  controller_.decide_all();
+  maintenance_.decide_all();
 }
 
 Task<void> Replica::Core::wind_down() {

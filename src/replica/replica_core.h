@@ -90,6 +90,7 @@ class Replica::Core {
   io::Task<void> hold_further_lock();
   io::Task<void> announce_synced();
   io::Task<void> until_lost();
+  void clock_stepped(io::Duration by);
   io::Task<void> wind_down();
   io::Task<void> stop_controllers();
 

@@ -6,6 +6,7 @@
 #include <set>
 #include <utility>
 
+#include "io/printable.h"
 #include "io/query.h"
 
 namespace careen::web {
@@ -86,7 +87,7 @@ io::ServerResponse Probes::answer(const io::ServerRequest& request) const {
       details += fmt::format("[+]{} excluded: ok\n", check.name);
     } else if (const auto reason = failure(check)) {
       failed = true;
-      details += fmt::format("[-]{} failed: {}\n", check.name, *reason);
+      details += fmt::format("[-]{} failed: {}\n", check.name, io::printable(*reason));
     } else {
       details += fmt::format("[+]{} ok\n", check.name);
     }
@@ -97,10 +98,10 @@ io::ServerResponse Probes::answer(const io::ServerRequest& request) const {
     return response;
   }
   if (!one) {
-    for (const auto& [key, message] : problems_.open()) details += fmt::format("[!]{}: {}\n", key, message);
+    for (const auto& [key, message] : problems_.open()) details += fmt::format("[!]{}: {}\n", io::printable(key), io::printable(message));
   }
   for (const std::string& name : excluded) {
-    details += fmt::format("warn: some checks cannot be excluded: no matches for \"{}\"\n", name);
+    details += fmt::format("warn: some checks cannot be excluded: no matches for \"{}\"\n", io::printable(name));
   }
   response.body = details + fmt::format("{} check {}\n", probe, failed ? "failed" : "passed");
   return response;

@@ -59,6 +59,12 @@ TEST_F(ProbesTest, ProblemsShowInTheDetailsAndChangeNoStatus) {
   EXPECT_EQ(get("/healthz").status, 200);
 }
 
+// People read it in a terminal, and what went wrong may quote a stranger.
+TEST_F(ProbesTest, NothingInAProblemCommandsATerminal) {
+  problems.raise("node", "node n\x1b[2J cannot be written: no\r\nway");
+  EXPECT_THAT(get("/readyz", "verbose").body, HasSubstr("[!]node: node n\uFFFD[2J cannot be written: no  way\n"));
+}
+
 TEST_F(ProbesTest, ChecksCanBeLeftOut) {
   EXPECT_EQ(get("/readyz", "exclude=caches&exclude=config").status, 200);
   EXPECT_EQ(get("/readyz", "exclude=caches").status, 503);

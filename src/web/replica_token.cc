@@ -50,11 +50,13 @@ Task<kube::Result<std::string>> ReplicaToken::make() {
   request.method = "POST";
   request.path = kAccounts.path(ns_, own->at("/spec/serviceAccountName").text().value_or("default")) + "/token";
   request.content_type = "application/json";
-  Json audiences = Json::array();
-  audiences.push_back(kViewAudience);
+  // It ends with the pod.
+  Json bound = Json::object({{"apiVersion", "v1"}, {"kind", "Pod"}, {"name", pod_}});
+  bound.set({"uid"}, own->at("/metadata/uid").text().value_or(""));
   request.body = Json::object({{"apiVersion", "authentication.k8s.io/v1"}, {"kind", "TokenRequest"}})
-                     .set({"spec", "audiences"}, std::move(audiences))
+                     .set({"spec", "audiences"}, Json::array({kViewAudience}))
                      .set({"spec", "expirationSeconds"}, kSeconds)
+                     .set({"spec", "boundObjectRef"}, std::move(bound))
                      .dump();
   kube::CallOptions options;
   // One too many harms nobody.

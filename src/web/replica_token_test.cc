@@ -15,7 +15,7 @@ namespace {
 
 using io::Task;
 
-constexpr const char* kPod = R"({"spec": {"serviceAccountName": "careen"}})";
+constexpr const char* kPod = R"({"metadata": {"uid": "u-1"}, "spec": {"serviceAccountName": "careen"}})";
 
 class ReplicaTokenTest : public testing::Test {
  protected:
@@ -36,7 +36,7 @@ class ReplicaTokenTest : public testing::Test {
   kube::Client client{*loop, transport, metrics, random};
 };
 
-TEST_F(ReplicaTokenTest, IsMadeForTheViewAloneAndUsedForAWhile) {
+TEST_F(ReplicaTokenTest, IsMadeForTheViewAloneEndsWithThePodAndIsUsedForAWhile) {
   ReplicaToken token(client, "careen-system", "careen-0");
   transport.answer(200, kPod);
   transport.answer(201, R"({"status": {"token": "first"}})");
@@ -44,6 +44,9 @@ TEST_F(ReplicaTokenTest, IsMadeForTheViewAloneAndUsedForAWhile) {
   ASSERT_EQ(transport.requests.size(), 2u);
   EXPECT_EQ(transport.requests[1].path, "/api/v1/namespaces/careen-system/serviceaccounts/careen/token");
   EXPECT_THAT(transport.requests[1].body, testing::HasSubstr(R"("audiences":["careen.dev/view"])"));
+  EXPECT_THAT(transport.requests[1].body,
+              testing::HasSubstr(
+                  R"("boundObjectRef":{"apiVersion":"v1","kind":"Pod","name":"careen-0","uid":"u-1"})"));
   EXPECT_EQ(authorization(token), "Bearer first");
   EXPECT_EQ(transport.requests.size(), 2u);
 

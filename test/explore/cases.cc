@@ -45,7 +45,7 @@ std::vector<std::pair<std::string, Campaign>> small_campaigns(Family family) {
 constexpr Target kWriteTargets[] = {Target::nodes,        Target::ledger, Target::leases,      Target::events,
                                     Target::maintenances, Target::pods,   Target::node_leases, Target::lock};
 // Enough for a ledger that holds all of them to be too large for one object.
-constexpr int kCrowd = 2500;
+constexpr int kCrowd = 10'000;
 // What a proxy or a server in trouble may say of a write that has taken effect.
 constexpr int kMasks[] = {429, 500, 502, 503, 504};
 
@@ -163,6 +163,26 @@ void add_isolation(SystematicCases& all) {
   }
 }
 
+// A clock is set forward or back while nodes wait for their time to be over, and nothing else happens: by the new clock
+// they are neither late nor early.
+void add_clocks(SystematicCases& all) {
+  Campaign campaign = small_campaign(1, false);
+  campaign.settings.plans.front().stay = io::minutes{1};
+  const Outcome undisturbed = run_undisturbed(campaign);
+  if (undisturbed.failed()) {
+    all.failed.push_back(undisturbed);
+    return;
+  }
+  for (const io::Duration off : {kFurthestOff, -kFurthestOff}) {
+    Perturbation step;
+    step.action = Action::step_clock;
+    step.trigger.at = io::seconds{20};
+    step.choice = step_to(off);
+    add_case(off > io::Duration{0} ? "a clock ahead" : "a clock behind", campaign, undisturbed, {step}, all);
+    all.cases.back().one.calm_after = step.trigger.at;
+  }
+}
+
 // Records that grow with the number of nodes stay within what the API server takes.
 void add_crowd(SystematicCases& all) {
   Systematic one;
@@ -184,6 +204,7 @@ SystematicCases systematic_cases(Family family) {
   for (const auto& [name, campaign] : small_campaigns(family)) add_writes(name, campaign, all);
   if (family == Family::profiles) {
     add_isolation(all);
+    add_clocks(all);
     add_crowd(all);
   }
   return all;

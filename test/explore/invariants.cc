@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "perturbation.h"
 #include "profiles/names.h"
 
 namespace careen::explore {
@@ -43,7 +44,17 @@ bool in_maintenance(const NodeFacts& node, std::string_view profile) {
 void Invariants::started(const std::string& process, const std::string& identity, io::Duration skew) {
   Process& known = processes_[process];
   known.identity = identity;
-  known.skew = skew;
+  known.clock.emplace_back(time_.now(), skew);
+}
+
+void Invariants::clock_stepped(const std::string& process, io::Duration skew) {
+  processes_[process].clock.emplace_back(time_.now(), skew);
+  messages_.clock_stepped(2 * kFurthestOff);
+}
+
+void Invariants::outbox_forged(const std::string& node) {
+  const auto known = nodes_.find(node);
+  if (known != nodes_.end()) messages_.forged(known->second.uid);
 }
 
 void Invariants::disturbed(io::Duration span) {
@@ -133,9 +144,11 @@ void Invariants::check_admission_sent(const sim::Sending& sending, Process& proc
                                       const std::string& name, const std::string& profile, io::Wall decided) {
   const Plan* plan = settings_at(process, decided_at(process, decided)).find(profile);
   if (!plan || node.state(profile) != State::maintenance_required) return;
-  const io::Wall now = time_.wall_now() + process.skew;
+  const io::Wall now = time_.wall_now() + process.skew();
+  // Whoever sets the clock back right after a decision has made it too early.
+  const bool set_since = process.clock.back().first > decided_at(process, decided);
   for (const io::Wall when : {decided, now}) {
-    if (plan->hours.is_open(when)) continue;
+    if (plan->hours.is_open(when) || (when == now && set_since)) continue;
     violate("hours", fmt::format("{} {} node {} into maintenance at {}, outside of its hours", sending.client,
                                  when == now ? "sent" : "decided", name, io::format_rfc3339(when)));
     return;
@@ -200,8 +213,12 @@ void Invariants::node_changed(const sim::Change& change) {
     holds_.withdrawn(change.name, fmt::format("profile/{}/begun", plan.name), !now.labelled(plan.go()), time_.now());
   }
   const auto remembered = [](const NodeFacts& node) {
-    const auto data = node.annotations.find(profiles::kDataAnnotation);
-    return std::pair(node.label(profiles::kProfileLabel), data == node.annotations.end() ? "" : data->second);
+    const auto text = [&](std::string_view key) {
+      const auto found = node.annotations.find(key);
+      return found == node.annotations.end() ? std::string() : found->second;
+    };
+    return std::tuple(node.label(profiles::kProfileLabel), text(profiles::kDataAnnotation),
+                      text(profiles::kOutboxAnnotation));
   };
   if (!process && remembered(before) != remembered(now)) messages_.altered(now);
   const auto entry = admitted_.find(change.name);
@@ -421,7 +438,7 @@ void Invariants::check_move(const sim::Change& change, Process& process, const P
   // A drain on entering takes as long as it takes.
   if (plan.drain == Plan::Drain::in_enter) return;
   // The leader's clock may be off; it is the one that counts.
-  const io::Wall due = was->transition + plan.stay - process.skew;
+  const io::Wall due = was->transition + plan.stay - process.skew();
   const io::Duration late = time_.wall_now() - due;
   const bool due_in_calm = calm_since_ && time_.now() - late > *calm_since_ + kGrace;
   if (due_in_calm && late > kPromptWrite) blame(fmt::format("{} after its wait was over", io::format_duration(late)));
@@ -462,8 +479,14 @@ const Settings& Invariants::settings_at(const Process& process, io::Steady when)
   return *in_force;
 }
 
+// By the clock as it was set then: the latest moment that fits.
 io::Steady Invariants::decided_at(const Process& process, io::Wall decided) const {
-  return time_.now() - (time_.wall_now() + process.skew - decided);
+  io::Steady at{};
+  for (auto clock = process.clock.rbegin(); clock != process.clock.rend(); ++clock) {
+    at = time_.now() - (time_.wall_now() + clock->second - decided);
+    if (at >= clock->first && at <= time_.now()) break;
+  }
+  return at;
 }
 
 int Invariants::largest(std::string_view fact, io::Steady decided) const {

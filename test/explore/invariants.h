@@ -79,6 +79,9 @@ class Invariants {
   void unseeing(io::Duration span) { unseeing_until_ = std::max(unseeing_until_, time_.now() + span); }
   // Somebody who may annotate the node has put a record there that is none of careen's.
   void forged(const std::string& node) { holds_.forged(node); }
+  void outbox_forged(const std::string& node);
+  // The process' wall clock is off by so much from now on.
+  void clock_stepped(const std::string& process, io::Duration skew);
   void stagger_changed(const std::string& group) { stagger_.reconfigured(group); }
   // A process ends, or cannot know what has arrived: messages may be sent again, and events are not told.
   void repeats_are_fine() {
@@ -118,7 +121,8 @@ class Invariants {
  private:
   struct Process {
     std::string identity;
-    io::Duration skew{};
+    std::vector<std::pair<io::Steady, io::Duration>> clock;  // since when it was off by how much
+    io::Duration skew() const { return clock.back().second; }
     std::vector<std::pair<io::Steady, Settings>> history;  // since when which configuration was in force
     std::map<std::string, io::Steady> renewals;            // when they were sent, by renewTime
     std::optional<io::Steady> renewed;                     // when the last one that took effect was sent

@@ -15,9 +15,6 @@ using profiles::State;
 
 namespace {
 
-// How far two clocks can be apart.
-constexpr io::Duration kSkews = io::seconds{10};
-
 std::string key_of(const std::string& uid, std::string_view profile, std::string_view state, io::Wall since) {
   return fmt::format("{} {} {} {}", uid, profile, state, since.time_since_epoch().count());
 }
@@ -127,7 +124,12 @@ void MessageWatch::arrived(const sim::Outside::Message& message) {
   const std::string key = key_of(uid, profile, state, io::Wall{io::Duration{since}});
   const Telling* telling = find(instance);
   if (!telling) return report_("message", "nobody has asked for: " + message.text);
-  if (!true_.contains(key)) return report_("message", "this was never so: " + message.text);
+  const auto forged = forged_.find(uid);
+  if (!true_.contains(key)) {
+    // A forged record names no state; it is told of once, unless that may be repeated.
+    if (forged != forged_.end() && (repeats_are_fine_ || forged->second-- > 0)) return;
+    return report_("message", "this was never so: " + message.text);
+  }
   ++told_nodes_[fmt::format("{} {}", instance, uid)];
   check_count(*telling, uid, io::Wall{io::Duration{since}}, ++told_[fmt::format("{} {}", instance, key)], message.at);
 }
@@ -135,8 +137,9 @@ void MessageWatch::arrived(const sim::Outside::Message& message) {
 void MessageWatch::check_count(const Telling& telling, const std::string& uid, io::Wall transition, int count,
                                io::Wall now) {
   if (repeats_are_fine_) return;
-  int64_t most = 1;
-  if (telling.when == Telling::When::periodic) most += (now + kSkews - transition) / telling.span;
+  const auto forged = forged_.find(uid);
+  int64_t most = 1 + (forged == forged_.end() ? 0 : forged->second);
+  if (telling.when == Telling::When::periodic) most += (now + skews_ - transition) / telling.span;
   if (telling.when == Telling::When::scheduled) {
     // Whoever removes careen's data makes it forget what it told.
     if (altered_.contains(uid)) return;
@@ -147,7 +150,8 @@ void MessageWatch::check_count(const Telling& telling, const std::string& uid, i
 }
 
 void MessageWatch::title_arrived(const sim::Outside::Message& message) {
-  if (last_title_ && !repeats_are_fine_ && !thread_broken_ && message.at - *last_title_ <= kThreadPeriod) {
+  if (message.text.find(kForgedText) != std::string::npos) report_("message", "a stranger's title: " + message.text);
+  if (last_title_ && !repeats_are_fine_ && !thread_broken_ && message.at - *last_title_ <= kThreadPeriod - stepped_) {
     report_("message", "a second thread was opened within the period of the first");
   }
   last_title_ = message.at;

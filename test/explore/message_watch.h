@@ -13,6 +13,9 @@
 
 namespace careen::explore {
 
+// What a forged message would say. No text from a node's records reaches people.
+inline constexpr std::string_view kForgedText = "forged";
+
 class MessageWatch {
  public:
   MessageWatch(const Settings& settings, Report report) : settings_(settings), report_(std::move(report)) {}
@@ -27,6 +30,10 @@ class MessageWatch {
   // A replica has loaded a configuration, with or without notifications.
   void configured(const std::string& replica, bool muted);
   void arrived(const sim::Outside::Message& message);
+  // Somebody has put a record into the node's outbox that careen never wrote.
+  void forged(const std::string& uid) { ++forged_[uid]; }
+  // A clock was set: two readings may be so far apart from now on.
+  void clock_stepped(io::Duration by) { skews_ = stepped_ = by; }
   // A process has begun anew, or an answer got lost.
   void repeats_are_fine() { repeats_are_fine_ = true; }
   void thread_lease_changed() { thread_broken_ = true; }
@@ -50,12 +57,15 @@ class MessageWatch {
   Report report_;
   std::set<std::string> attached_;               // "uid profile"
   std::set<std::string> altered_;                // UIDs
+  std::map<std::string, int> forged_;            // by UID: records that others have put into its outbox
   std::set<std::string> true_;                   // "uid profile state time" that was so
   std::map<std::string, int> told_;              // "instance uid profile state time"
   std::map<std::string, int> told_nodes_;        // "instance uid"
   std::map<std::string, std::string> expected_;  // the same, by UID
   std::map<std::string, Entered> entered_;       // by "uid profile"
   std::optional<io::Wall> last_title_;
+  io::Duration skews_ = io::seconds{10};  // how far two clocks can be apart
+  io::Duration stepped_{};                // and one and the same
   std::set<std::string> muted_;  // replicas without notifications
   bool repeats_are_fine_ = false, thread_broken_ = false, was_muted_ = false;
 };

@@ -94,7 +94,7 @@ MISTAKES = [
          "  if (!MISTAKE) patch.set({\"metadata\", \"resourceVersion\"}, std::to_string(base_.version));\n"),
     ]),
     ("limit-of-yesterday", "a new configuration does not reach what is counted and who waits", [
-        (CONTROLLER, "  wake_all();\n  configured_.open();", "  if (!MISTAKE) wake_all();\n  configured_.open();"),
+        (CONTROLLER, "  decide_all();\n  configured_.open();", "  if (!MISTAKE) decide_all();\n  configured_.open();"),
     ]),
     ("lease-blindly", "a lease is taken whatever has become of it", [
         (TAKER,
@@ -154,10 +154,16 @@ MISTAKES = [
         (CONTROLLER, "return pause_guard_.carry(on.pauses, p_.client.patch(",
          "return pause_guard_.carry(MISTAKE ? pause_guard_.changes() : on.pauses, p_.client.patch("),
     ]),
+    ("settled-kept", "an admission of a predecessor that is settled stays in memory", [
+        (BEGUN, "  settling_.erase(admission.uid);\n", "  if (!MISTAKE) settling_.erase(admission.uid);\n"),
+    ]),
 ]
 
 # Looked for in the systematic cases.
 SYSTEMATIC_MISTAKES = [
+    ("clock-unheeded", "timers stay as they are when the clock is set", [
+        ("replica/replica.cc", "  controller_.decide_all();\n", "  if (!MISTAKE) controller_.decide_all();\n"),
+    ]),
     ("pause-unread", "a new leader does not wait until it knows what is paused", [
         ("replica/replica.cc", "  co_await pause_watch_.fresh();", "  if (!MISTAKE) co_await pause_watch_.fresh();"),
     ]),
@@ -182,6 +188,10 @@ SYSTEMATIC_MISTAKES = [
 
 # Looked for in campaigns in which nodes are drained.
 DRAIN_MISTAKES = [
+    ("trusted-record", "whatever a node's record of holds names is undone", [
+        ("drain/holds.cc", "hold.items = within(items_from(view), may_hold(owner));",
+         "hold.items = MISTAKE ? items_from(view) : within(items_from(view), may_hold(owner));"),
+    ]),
     ("evict-by-name", "an eviction does not say which pod of that name it means", [
         ("drain/engine_send.cc", "  what.preconditions.uid = target.uid;\n",
          "  if (!MISTAKE) what.preconditions.uid = target.uid;\n"),

@@ -82,7 +82,8 @@ constexpr std::array<std::string_view, kActions> kNames{"lose it",
                                                         "break a webhook of nodes",
                                                         "break a webhook of evictions",
                                                         "forge holds",
-                                                        "forge an outbox"};
+                                                        "forge an outbox",
+                                                        "set the clock"};
 
 bool concerns_a_lease(Action action) { return action >= Action::delete_lease && action <= Action::end_lease; }
 bool concerns_a_write(Action action) { return action <= Action::slow_answer; }
@@ -265,6 +266,12 @@ void add_forgeries(Apart apart) {
   }
 }
 
+// Of one case in six: the clock is set wrong, and perhaps right again.
+void add_steps(Apart apart) {
+  if (!apart.draw.one_in(6)) return;
+  for (int i = apart.draw.between(1, 2); i > 0; --i) apart.add(Action::step_clock);
+}
+
 // Of one case in five.
 void add_webhooks(Apart apart, bool drains) {
   if (!apart.draw.one_in(5)) return;
@@ -275,6 +282,13 @@ void add_webhooks(Apart apart, bool drains) {
 }
 
 }  // namespace
+
+io::Duration clock_after(uint64_t choice) {
+  if (choice % 4 == 0) return {};
+  return seconds{choice / 4 % (2 * kFurthestOff / seconds{1} + 1)} - kFurthestOff;
+}
+
+uint64_t step_to(io::Duration off) { return static_cast<uint64_t>((off + kFurthestOff) / seconds{1}) * 4 + 1; }
 
 std::string_view name_of(Action action) { return kNames[static_cast<size_t>(action)]; }
 
@@ -329,7 +343,8 @@ std::vector<Perturbation> draw_perturbations(uint64_t seed, const Campaign& camp
   add_pauses({seed ^ 0x7061757365ULL, campaign, horizon, list});
   add_refusals({seed ^ 0x666f72626964ULL, campaign, horizon, list});
   add_renewals({seed ^ 0x72656e6577ULL, campaign, horizon, list});
-  if (kForgeRecords) add_forgeries({seed ^ 0x666f726765ULL, campaign, horizon, list});
+  add_forgeries({seed ^ 0x666f726765ULL, campaign, horizon, list});
+  add_steps({seed ^ 0x636c6f636bULL, campaign, horizon, list});
   add_webhooks({seed ^ 0x776562686f6f6bULL, campaign, horizon, list}, campaign.drains);
   return list;
 }

@@ -106,10 +106,15 @@ enum class Action {
   // By the kubelet of a node, which may annotate it.
   forge_holds,   // a record of an owner that does not exist, about taints and labels of others
   forge_outbox,  // messages that careen never wrote
+  // To the wall clock of a process.
+  step_clock,
 };
-inline constexpr int kActions = static_cast<int>(Action::forge_outbox) + 1;
-// Off until careen trusts no record on a node further than it must; then seeds draw forged ones too.
-inline constexpr bool kForgeRecords = false;
+inline constexpr int kActions = static_cast<int>(Action::step_clock) + 1;
+// No clock is ever set further off than this.
+inline constexpr io::Duration kFurthestOff = io::seconds{25};
+// By how much it is off afterwards, for `choice`: often it is set right. And the choice that sets it so.
+io::Duration clock_after(uint64_t choice);
+uint64_t step_to(io::Duration off);
 
 // For `choice` of a pause: everything, instead of one profile.
 inline constexpr uint64_t kEverything = UINT64_MAX;

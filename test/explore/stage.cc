@@ -412,6 +412,9 @@ void Stage::check_settled() {
   for (const auto& [uid, entry] : leads->process->replica().ledger().entries()) {
     invariants.violate("ledger", fmt::format("{} still keeps a place for node {}", leads->name, entry.admission.node));
   }
+  for (const auto& [what, count] : leads->process->replica().controller().unfinished()) {
+    if (count > 0) invariants.violate("leak", fmt::format("{} still has {} {}", leads->name, count, what));
+  }
   const sim::Text lease = cluster->api.text(kLedgerPath);
   const auto document = Json::parse(lease ? *lease : "null");
   const auto record = budget::LedgerRecord::parse(

@@ -88,6 +88,7 @@ class Stage {
   void strike_node(const Perturbation& what, const std::string& node);
   void strike_config(const Perturbation& what);
   void forge(const Perturbation& what);
+  void step_clock(const Perturbation& what, Replica& replica);
   void strike_server(const Perturbation& what);
   void strike_lease(const Perturbation& what);
   void strike_outside(const Perturbation& what);

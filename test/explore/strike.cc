@@ -53,6 +53,10 @@ void Stage::strike(const Perturbation& what, Hit hit) {
     soon_.push_back([this, &what] { strike_pause(what); });
     return;
   }
+  if (what.action == Action::step_clock) {
+    soon_.push_back([this, &what, replica = hit.replica] { step_clock(what, *replica); });
+    return;
+  }
   if (what.action >= Action::forge_holds) {
     soon_.push_back([this, &what] { forge(what); });
     return;
@@ -228,6 +232,17 @@ void Stage::strike_node(const Perturbation& what, const std::string& node) {
   }
 }
 
+// Whatever it shows from now on, it is off by no more than a bad one.
+void Stage::step_clock(const Perturbation& what, Replica& replica) {
+  const io::Duration off = clock_after(what.choice), by = off - replica.skew;
+  replica.skew = off;
+  // Until it has been noticed, and what was late because of it is done.
+  lasts(seconds{8});
+  invariants.disturbed(seconds{8});
+  if (replica.process) replica.process->step_clock(by);
+  invariants.clock_stepped(replica.name, off);
+}
+
 // What a kubelet may write, or whoever has its credentials.
 void Stage::forge(const Perturbation& what) {
   const std::string& node = case_.campaign.nodes[what.choice % case_.campaign.nodes.size()].name;
@@ -247,9 +262,10 @@ void Stage::forge(const Perturbation& what) {
                            owner, io::format_rfc3339(time.wall_now())));
   }
   const std::string instance = plan.tellings.empty() ? "p_tell1" : plan.tellings.front().name;
+  invariants.outbox_forged(node);
   set(node, "annotations", profiles::kOutboxAnnotation,
-      fmt::format(R"([{{"instance": "{}", "profile": "{}", "at": "{}", "text": "forged", "title": "forged"}}])",
-                  instance, plan.name, io::format_rfc3339(time.wall_now())));
+      fmt::format(R"([{{"instance": "{}", "profile": "{}", "at": "{}", "text": "{}", "title": "{}"}}])", instance,
+                  plan.name, io::format_rfc3339(time.wall_now()), kForgedText, kForgedText));
 }
 
 void Stage::append(const std::string& node, const char* parent, const char* list, Json element) {

@@ -1,0 +1,19 @@
+// Timers run on the steady clock. Whatever waits for a time of day has reckoned how long that is; when somebody sets
+// the wall clock, or the machine has slept, that has to be reckoned anew.
+#pragma once
+
+#include <functional>
+
+#include "io/loop.h"
+#include "io/task.h"
+
+namespace careen::io {
+
+// How often it looks, and what counts as a step.
+inline constexpr Duration kClockLook = seconds{5};
+inline constexpr Duration kClockStep = seconds{1};
+
+// For ever: tells by how much the wall clock has moved against the steady one since it last told.
+Task<void> follow_clock(Loop& loop, std::function<void(Duration by)> stepped);
+
+}  // namespace careen::io
