@@ -201,12 +201,12 @@ Outcome run(const Systematic& one, const RunOptions& options) {
 
 SystematicCases systematic_cases(Family family) {
   SystematicCases all;
-  for (const auto& [name, campaign] : small_campaigns(family)) add_writes(name, campaign, all);
   if (family == Family::profiles) {
     add_isolation(all);
     add_clocks(all);
-    add_crowd(all);
   }
+  for (const auto& [name, campaign] : small_campaigns(family)) add_writes(name, campaign, all);
+  if (family == Family::profiles) add_crowd(all);
   return all;
 }
 
