@@ -12,7 +12,7 @@ PLACE := mkdir -p build && strip -o build/.careen.new build/release/careen && mv
 .PHONY: help deps deps-test deps-lint build install demo demo-cluster screenshots image must-gather-image chart manifests test test-build bench explore asan fuzz format tidy testcluster clean
 
 help: ## show this
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-17s %s\n", $$1, $$2}'
 
 deps: ## install what a build needs, if it is missing (Debian packages)
 	@tools/deps build

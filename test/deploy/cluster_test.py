@@ -23,8 +23,9 @@ import unittest
 
 sys.dont_write_bytecode = True
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "test" / "e2e"))
+sys.path[:0] = [str(ROOT / "test" / "e2e"), str(ROOT / "test")]
 
+import gobuild  # noqa: E402
 from chart import CHART, NAMESPACE, VALUES, find, helm, objects, render, values_flags  # noqa: E402
 from careen import poll  # noqa: E402
 from cluster import Cluster, Stopped, stop_on_signals  # noqa: E402
@@ -214,9 +215,7 @@ class ClusterTest(unittest.TestCase):
 
     def test_6_olm_takes_the_bundle(self):
         """Its definitions, as far as the API server checks them, and the swap of an image as the migration page has it."""
-        go_list = ["go", "list", "-m", "-f", "{{.Dir}}", "github.com/operator-framework/api"]
-        module = pathlib.Path(subprocess.run(go_list, cwd=ROOT / "test/deploy/olm", check=True, text=True,
-                                             stdout=subprocess.PIPE).stdout.strip())
+        module = gobuild.module_folder(ROOT / "test/deploy/olm", "github.com/operator-framework/api", "1.26.3")
         for name in ("clusterserviceversions", "subscriptions", "catalogsources", "operatorgroups"):
             self.kubectl(*APPLY, "-f", str(module / f"crds/operators.coreos.com_{name}.yaml"))
             # kubectl wait does not take a definition that has no status yet.
