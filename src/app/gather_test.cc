@@ -115,6 +115,7 @@ TEST_F(GatherCommandTest, TakesWhatIsThereAndNamesWhatIsMissing) {
   EXPECT_TRUE(has("namespaces/medik8s-leases/coordination.k8s.io/leases/node-node-1.yaml"));
   EXPECT_FALSE(has("namespaces/elsewhere"));
   EXPECT_TRUE(has("careen-snapshot.json.gz"));
+  EXPECT_THAT(file("missing.txt"), HasSubstr("the definition nodemaintenances.nodemaintenance.medik8s.io: "));
 }
 
 TEST_F(GatherCommandTest, AFolderThatCannotBeWrittenIsAnError) {
