@@ -9,10 +9,10 @@ STEP := tools/step
 # A new file under the old name: a careen that is running keeps its own.
 PLACE := mkdir -p build && strip -o build/.careen.new build/release/careen && mv -f build/.careen.new build/careen
 
-.PHONY: help deps deps-test deps-lint build install demo demo-cluster screenshots image chart manifests test test-build bench explore asan fuzz format tidy testcluster clean
+.PHONY: help deps deps-test deps-lint build install demo demo-cluster screenshots image must-gather-image chart manifests test test-build bench explore asan fuzz format tidy testcluster clean
 
 help: ## show this
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-17s %s\n", $$1, $$2}'
 
 deps: ## install what a build needs, if it is missing (Debian packages)
 	@tools/deps build
@@ -44,11 +44,14 @@ install: build ## careen, kubectl-careen, man page and completion below DESTDIR 
 image: build ## an OCI image of the release binary at build/careen-image, without a container engine
 	@tools/image build/careen
 
+must-gather-image: build ## the image for oc adm must-gather at build/careen-must-gather-image
+	@tools/image --must-gather build/careen
+
 chart: deps-test ## check the Helm chart and pack it into build/
 	@tools/helm/helm lint --strict --quiet deploy/helm/careen
 	@tools/helm/helm package deploy/helm/careen --destination build
 
-manifests: deps-test ## render the chart into deploy/manifests and deploy/rbac.yaml
+manifests: deps-test ## render the chart into deploy/manifests, deploy/rbac.yaml and deploy/olm
 	@tools/manifests
 
 # What is tested: the code with sanitizers, and the program that users get. The control plane is built beside the two.

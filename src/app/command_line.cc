@@ -19,6 +19,7 @@ constexpr AddCommand kCommands[] = {
     add_top_command,         //
     add_plan_command,        //
     add_snapshot_command,    //
+    add_gather_command,      //
     add_drain_command,       //
     add_uncordon_command,    //
     add_maintain_command,    //
@@ -57,6 +58,11 @@ std::vector<std::string> kubectl_syntax(std::vector<std::string> arguments) {
 std::vector<std::string> normalized(std::vector<std::string> arguments, const std::string& called) {
   // Installed as /manager, careen starts like the program it replaces.
   if (called == "manager") return as_manager(two_dashes(std::move(arguments)));
+  // As /usr/bin/gather, where oc adm must-gather looks for it, and for what it wrote in /must-gather.
+  if (called == "gather") {
+    arguments.insert(arguments.begin() + 1, {"gather", "--dest=/must-gather"});
+    return arguments;
+  }
   if (arguments.size() < 2) return arguments;
   if (arguments[1] == "run") return two_dashes(std::move(arguments));
   if (arguments[1] == "drain" || arguments[1] == "uncordon") return kubectl_syntax(std::move(arguments));

@@ -10,6 +10,7 @@ void add_status_command(Commands& commands);
 void add_top_command(Commands& commands);
 void add_plan_command(Commands& commands);
 void add_snapshot_command(Commands& commands);
+void add_gather_command(Commands& commands);
 
 void add_drain_command(Commands& commands);
 void add_uncordon_command(Commands& commands);

@@ -5,12 +5,11 @@
 
 #include <set>
 
+#include "app/home_leases.h"
 #include "app/pause.h"
 #include "budget/ledger.h"
 #include "kube/decode.h"
 #include "kube/json.h"
-#include "nodemaintenance/names.h"
-#include "replica/replica.h"
 
 namespace careen::app {
 
@@ -52,8 +51,7 @@ PauseLease stored_in(const std::string* annotation, std::string version) {
 Task<std::optional<std::string>> find_careen(KubeSession& session, std::string wanted) {
   if (!wanted.empty()) co_return wanted;
   std::set<std::string> found;
-  for (const std::string_view name : {std::string_view(replica::Replica::kLock), nodemaintenance::kLock,
-                                      std::string_view("careen-ledger"), PauseRecord::kLease}) {
+  for (const std::string_view name : home_leases()) {
     const auto leases = co_await find_leases(session, std::string(name));
     if (!leases) {
       session.screen.error(fmt::format("careen's namespace cannot be looked for: {}; name it with --namespace",

@@ -15,6 +15,7 @@ sys.dont_write_bytecode = True
 import yaml  # noqa: E402
 
 from chart import CHART, ROOT, VALUES, find, helm, objects, render, values_flags  # noqa: E402
+from pod_security import restricted, restricted_v2  # noqa: E402
 
 CAREEN = None
 METRIC = r"\b(?:careen|maintenance_controller|leader_election|process|controller_runtime|workqueue)_[a-z_]+"
@@ -178,6 +179,49 @@ class ChartTest(unittest.TestCase):
             self.assertIs(pod["automountServiceAccountToken"], True)
             self.assertIs(pod["enableServiceLinks"], False)
             self.assertEqual(pod["securityContext"]["seccompProfile"], {"type": "RuntimeDefault"})
+
+    def test_pods_start_under_the_strictest_rules(self):
+        """Those of Pod Security and of OpenShift: no user and group unless somebody asks for them."""
+        for name in self.each():
+            pod = find(objects(render(name)), "Deployment")["spec"]["template"]["spec"]
+            self.assertEqual(restricted_v2(pod), [])
+            self.assertTrue(pod["containers"][0]["securityContext"]["readOnlyRootFilesystem"])
+        plain = find(objects((ROOT / "deploy/manifests/careen.yaml").read_text()), "Deployment")
+        self.assertEqual(restricted_v2(plain["spec"]["template"]["spec"]), [])
+        asked = ["--set", "podSecurityContext.runAsUser=65532,podSecurityContext.fsGroup=65532,"
+                          "securityContext.privileged=true"]
+        pod = find(objects(render("default", *asked)), "Deployment")["spec"]["template"]["spec"]
+        self.assertEqual(pod["securityContext"]["runAsUser"], 65532)
+        self.assertEqual(restricted(pod), ["careen is privileged"])
+        self.assertEqual(restricted_v2(pod)[1:], ["fixes runAsUser", "fixes fsGroup"])
+
+    def test_scheduled_as_the_original_was(self):
+        """Tolerations, preferred nodes and priority of node-maintenance-operator, all of them values."""
+        pod = find(objects(render("default")), "Deployment")["spec"]["template"]["spec"]
+        role = "node-role.kubernetes.io/"
+        self.assertEqual({(one["key"], one["operator"], one["effect"]) for one in pod["tolerations"]},
+                         {(role + key, "Exists", "NoSchedule") for key in ("master", "control-plane", "infra")}
+                         | {(role + "infra", "Exists", "NoExecute")})
+        preferred = pod["affinity"]["nodeAffinity"]["preferredDuringSchedulingIgnoredDuringExecution"]
+        # Without its third one, for which API servers print a warning: a master has the other label, too.
+        self.assertEqual([(one["weight"], one["preference"]["matchExpressions"][0]["key"]) for one in preferred],
+                         [(3, role + "infra"), (1, role + "control-plane")])
+        self.assertIn("podAntiAffinity", pod["affinity"])
+        self.assertEqual(pod["priorityClassName"], "system-cluster-critical")
+        other = ["--set", "nodeAffinity=null,antiAffinity=none,tolerations=null,priorityClassName="]
+        pod = find(objects(render("default", *other)), "Deployment")["spec"]["template"]["spec"]
+        self.assertFalse({"affinity", "tolerations", "priorityClassName"} & set(pod))
+        pod = find(objects(render("default", "--set", "affinity.podAffinity.x=1")), "Deployment")
+        self.assertEqual(set(pod["spec"]["template"]["spec"]["affinity"]), {"podAffinity"})
+
+    def test_a_class_of_the_system_brings_its_quota(self):
+        """Where the class is one of the system's, and not in kube-system, which has a quota of its own."""
+        quota = find(objects(render("default")), "ResourceQuota")
+        self.assertEqual(quota["spec"]["scopeSelector"]["matchExpressions"],
+                         [{"scopeName": "PriorityClass", "operator": "In", "values": ["system-cluster-critical"]}])
+        for flags in (["--set", "priorityClassQuota=false"], ["--set", "priorityClassName=mine"],
+                      ["--set", "priorityClassName="], ["--namespace", "kube-system"]):
+            self.assertIsNone(find(objects(render("default", *flags)), "ResourceQuota"), flags)
 
     def test_network_policy(self):
         """Off by default. On, each port of the pods is open to whom the values name, and no other port."""

@@ -1,29 +1,73 @@
 #!/usr/bin/env python3
-"""The chart on a real API server: it takes every object, Helm installs, upgrades and removes it, and the pods are
-allowed where pod security is restricted.
+"""The chart on a real API server: it takes every object, Helm installs, upgrades and removes it, the pods are allowed
+where pod security is restricted and classes of the system need a quota, OLM's definitions take the bundle, and careen
+gathers what there is.
+
+Usage: cluster_test.py CAREEN
 
 Brings up a cluster of its own with tools/testcluster, without nodes, and takes it down again."""
 
 import base64
 import copy
+import gzip
+import http.server
 import json
 import os
 import pathlib
+import ssl
+import subprocess
 import sys
+import tempfile
+import threading
 import unittest
 
 sys.dont_write_bytecode = True
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "test" / "e2e"))
+sys.path[:0] = [str(ROOT / "test" / "e2e"), str(ROOT / "test")]
 
+import gobuild  # noqa: E402
 from chart import CHART, NAMESPACE, VALUES, find, helm, objects, render, values_flags  # noqa: E402
+from careen import poll  # noqa: E402
 from cluster import Cluster, Stopped, stop_on_signals  # noqa: E402
+from test_webhook import certificate  # noqa: E402
 
 # Kinds of other projects, so that the server takes objects of them. What is in these objects is not checked here:
 # promtool looks at the alerts.
 FOREIGN = [("monitoring.coreos.com", "v1", "ServiceMonitor"), ("monitoring.coreos.com", "v1", "PrometheusRule"),
            ("cert-manager.io", "v1", "Certificate"), ("cert-manager.io", "v1", "Issuer")]
 APPLY = ["apply", "--server-side", "--validate=strict"]
+CAREEN = None
+# As GKE starts its API server: pods of these classes need a quota that allows them, wherever they are.
+ADMISSION = {"apiVersion": "apiserver.config.k8s.io/v1", "kind": "AdmissionConfiguration", "plugins": [{
+    "name": "ResourceQuota", "configuration": {
+        "apiVersion": "apiserver.config.k8s.io/v1", "kind": "ResourceQuotaConfiguration", "limitedResources": [{
+            "resource": "pods", "matchScopes": [{"scopeName": "PriorityClass", "operator": "In", "values": [
+                "system-node-critical", "system-cluster-critical"]}]}]}}]}
+
+
+class Kubelet(http.server.BaseHTTPRequestHandler):
+    """Serves the logs of containers, which is all that the API server asks of it here."""
+
+    def do_GET(self):
+        previous = "previous=true" in self.path
+        text = f"{'before' if previous else 'now'} {self.path.split('?')[0]}\n".encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(text)))
+        self.end_headers()
+        self.wfile.write(text)
+
+    def log_message(self, *_):
+        pass
+
+
+def start_kubelet(folder):
+    paths, _ = certificate(folder, "kubelet")
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Kubelet)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(paths["tls.crt"], paths["tls.key"])
+    server.socket = context.wrap_socket(server.socket, server_side=True)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    return server
 
 
 def foreign_crd(group, version, kind):
@@ -95,6 +139,7 @@ class ClusterTest(unittest.TestCase):
         """Pod security lets the pods in where it is restricted; it does look, because it refuses a looser one."""
         self.kubectl("-n", NAMESPACE, *APPLY, "-f", "-", stdin={
             "apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "careen"}})
+        self._allow_class(find(objects(render("default")), "ResourceQuota"))
         for name in VALUES:
             with self.subTest(values=name):
                 template = find(objects(render(name)), "Deployment")["spec"]["template"]
@@ -108,11 +153,26 @@ class ClusterTest(unittest.TestCase):
                 del container["securityContext"]["capabilities"]
                 with self.assertRaisesRegex(RuntimeError, "PodSecurity.*restricted"):
                     self.kubectl(*create, stdin=pod)
-        self.kubectl("-n", NAMESPACE, "delete", "serviceaccount", "careen")
+        self.kubectl("-n", NAMESPACE, "delete", "serviceaccount/careen", "resourcequota/careen-priority")
+
+    def _allow_class(self, quota):
+        self.kubectl(*APPLY, "-f", "-", stdin=quota)
+        path = f"/api/v1/namespaces/{NAMESPACE}/resourcequotas/{quota['metadata']['name']}"
+        poll(lambda: self.cluster.api.get(path).get("status", {}).get("hard"), 60, "the quota to be counted")
+
+    def pods_made(self):
+        """How many pods of the Deployment exist, and why there are not more."""
+        status = json.loads(self.kubectl("-n", NAMESPACE, "get", "deployment", "careen", "-o", "json")).get("status", {})
+        failures = [one["message"] for one in status.get("conditions", []) if one["type"] == "ReplicaFailure"]
+        return status.get("replicas", 0), "".join(failures)
 
     def test_4_install_upgrade_uninstall(self):
         self.kubectl("wait", "--for=delete", "namespace/medik8s-leases", "--timeout=60s")
-        self.helm("install", "careen", CHART)
+        # A class of the system outside kube-system, as on GKE: without the quota no pod is made, with it all are.
+        self.helm("install", "careen", CHART, "--set", "priorityClassQuota=false")
+        poll(lambda: "insufficient quota" in self.pods_made()[1], 60, "pods to be refused for their priority")
+        self.helm("upgrade", "careen", CHART, "--set", "priorityClassQuota=true")
+        poll(lambda: self.pods_made()[0] == 2, 120, "the pods to be made")
         for path in (ROOT / "deploy" / "crds").glob("*.yaml"):
             for crd in objects(path.read_text()):
                 self.kubectl("wait", "--for=condition=Established", "--timeout=60s", f"crd/{crd['metadata']['name']}")
@@ -140,6 +200,135 @@ class ClusterTest(unittest.TestCase):
         self.assertFalse(self.may("list", "nodes"))
         # Others may use it.
         self.kubectl("get", "namespace", "medik8s-leases")
+
+    def test_5_lease_namespace_of_others(self):
+        """It is there already, made by an operator that came before: Helm neither stumbles over it nor claims it."""
+        self.kubectl("annotate", "namespace", "medik8s-leases", "--overwrite", "meta.helm.sh/release-name-",
+                     "meta.helm.sh/release-namespace-", "helm.sh/resource-policy-")
+        self.helm("install", "careen", CHART, "--set", "controllers={nodemaintenance}")
+        self.helm("upgrade", "careen", CHART, "--set", "controllers={nodemaintenance}")
+        namespace = json.loads(self.kubectl("get", "namespace", "medik8s-leases", "-o", "json"))
+        self.assertFalse({key for key in namespace["metadata"].get("annotations", {}) if "helm" in key})
+        self.assertTrue(self.may("delete", "leases", "coordination.k8s.io", namespace="medik8s-leases"))
+        self.helm("uninstall", "careen")
+        self.kubectl("get", "namespace", "medik8s-leases")
+
+    def test_6_olm_takes_the_bundle(self):
+        """Its definitions, as far as the API server checks them, and the swap of an image as the migration page has it."""
+        module = gobuild.module_folder(ROOT / "test/deploy/olm", "github.com/operator-framework/api", "1.26.3")
+        for name in ("clusterserviceversions", "subscriptions", "catalogsources", "operatorgroups"):
+            self.kubectl(*APPLY, "-f", str(module / f"crds/operators.coreos.com_{name}.yaml"))
+            # kubectl wait does not take a definition that has no status yet.
+            definition = f"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{name}.operators.coreos.com"
+            poll(lambda: "Established" in {one["type"] for one in self.cluster.api.get(definition)["status"].get(
+                "conditions") or [] if one["status"] == "True"}, 60, f"the definition of {name}")  # noqa: B023
+        for path in sorted((ROOT / "deploy/olm/bundle/manifests").glob("*.yaml")):
+            one = objects(path.read_text())[0]
+            if one["kind"] == "ClusterServiceVersion":
+                one["metadata"]["namespace"] = NAMESPACE  # as OLM does
+            if one["kind"] != "CustomResourceDefinition":
+                self.kubectl("-n", NAMESPACE, *APPLY, "--dry-run=server", "-f", "-", stdin=one)
+
+        page = (ROOT / "docs/openshift.md").read_text().split("```yaml\n", 1)[1].split("```", 1)[0]
+        for one in objects(page.replace("REGISTRY", "registry.example.com")):
+            if one["kind"] != "Namespace":
+                one["metadata"]["namespace"] = NAMESPACE
+            self.kubectl(*APPLY, "--dry-run=server", "-f", "-", stdin=one)
+
+        # The original's, of which the page's commands need no more.
+        service_version = objects((ROOT / "deploy/olm/bundle/manifests/careen.clusterserviceversion.yaml").read_text())[0]
+        service_version["metadata"] |= {"name": "node-maintenance-operator.v5.4.0", "namespace": NAMESPACE}
+        self.kubectl(*APPLY, "-f", "-", stdin=service_version)
+        self.kubectl(*APPLY, "-f", "-", stdin={
+            "apiVersion": "operators.coreos.com/v1alpha1", "kind": "Subscription",
+            "metadata": {"name": "node-maintenance-operator", "namespace": NAMESPACE},
+            "spec": {"name": "node-maintenance-operator", "channel": "stable", "source": "a", "sourceNamespace": "b"}})
+        self._follow("#### When OLM installed it")
+        csv = json.loads(self.kubectl("-n", NAMESPACE, "get", "csv", "node-maintenance-operator.v5.4.0", "-o", "json"))
+        container = csv["spec"]["install"]["spec"]["deployments"][0]["spec"]["template"]["spec"]["containers"][0]
+        self.assertEqual(container["image"], "registry.example.com/careen:VERSION")
+        subscription = json.loads(self.kubectl("-n", NAMESPACE, "get", "subscription", "-o", "json"))["items"][0]
+        self.assertEqual(subscription["spec"]["installPlanApproval"], "Manual")
+        self._follow("**What not to delete**", "NAMESPACE=x\nCSV=clusterserviceversion/node-maintenance-operator.v5.4.0\n"
+                     "SUBSCRIPTION=subscription/node-maintenance-operator\n")
+        self.assertEqual(self.kubectl("-n", NAMESPACE, "get", "csv,subscription", "-o", "name"), "")
+
+    def _follow(self, place, before=""):
+        """Runs all blocks of the migration page from a place to the next heading."""
+        text = (ROOT / "docs/migration/node-maintenance-operator.md").read_text().split(place + "\n", 1)[1]
+        blocks = text.split("\n#", 1)[0].split("```")[1::2]
+        commands = "".join([before, *blocks]).replace("REGISTRY", "registry.example.com")
+        commands = commands.replace("NAMESPACE=openshift-workload-availability", "").replace("NAMESPACE=x", "")
+        folder = os.path.dirname(self.cluster.kubectl_path)
+        result = subprocess.run(["bash", "-euo", "pipefail", "-c", commands], text=True, stdout=subprocess.PIPE,
+                                stderr=subprocess.STDOUT, env=os.environ | {
+                                    "KUBECONFIG": self.cluster.kubeconfig, "NAMESPACE": NAMESPACE,
+                                    "PATH": f"{folder}:{os.environ['PATH']}"})
+        self.assertEqual(result.returncode, 0, commands + result.stdout)
+
+    def test_7_gather(self):
+        """Of a cluster with careen in it: objects, logs of now and from before a restart, and nothing secret."""
+        with tempfile.TemporaryDirectory() as scratch:
+            kubelet = start_kubelet(scratch)
+            self.addCleanup(kubelet.server_close)
+            self.addCleanup(kubelet.shutdown)
+            self._run_a_pod(kubelet.server_address[1])
+            dest = pathlib.Path(scratch, "gathered")
+            # By the name that oc adm must-gather knows.
+            program = pathlib.Path(scratch, "gather")
+            program.symlink_to(CAREEN)
+            result = subprocess.run([program, "--kubeconfig", self.cluster.kubeconfig, "--dest", dest], text=True,
+                                    stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+            self.assertEqual(result.returncode, 0, result.stdout)
+            files = {str(path.relative_to(dest)): path for path in dest.rglob("*") if path.is_file()}
+            cluster, own = "cluster-scoped-resources", f"namespaces/{NAMESPACE}"
+            logs = f"{own}/pods/careen-0/careen/careen/logs"
+            for name in (f"{cluster}/core/nodes/gathered.yaml",
+                         f"{cluster}/apiextensions.k8s.io/customresourcedefinitions/"
+                         "nodemaintenances.nodemaintenance.medik8s.io.yaml",
+                         f"{cluster}/nodemaintenance.medik8s.io/nodemaintenances/swap-dimm.yaml",
+                         f"{cluster}/admissionregistration.k8s.io/validatingwebhookconfigurations/careen.yaml",
+                         "namespaces/medik8s-leases/coordination.k8s.io/leases/node-gathered.yaml",
+                         f"{own}/coordination.k8s.io/leases/135b1886.medik8s.io.yaml",
+                         f"{own}/apps/deployments/careen.yaml", f"{own}/pods/careen-0/careen-0.yaml",
+                         "careen-snapshot.json.gz", "version"):
+                self.assertIn(name, files, result.stdout)
+            self.assertEqual(files[f"{logs}/current.log"].read_text(), f"now /containerLogs/{NAMESPACE}/careen-0/careen\n")
+            self.assertTrue(files[f"{logs}/previous.log"].read_text().startswith("before "))
+            self.assertFalse([name for name, path in files.items() if b"hunter2" in path.read_bytes()])
+            node = objects(files[f"{cluster}/core/nodes/gathered.yaml"].read_text())[0]
+            self.assertEqual((node["kind"], node["metadata"]["name"]), ("Node", "gathered"))
+            snapshot = json.loads(gzip.decompress(files["careen-snapshot.json.gz"].read_bytes()))
+            self.assertIn("gathered", json.dumps(snapshot))
+
+    def _run_a_pod(self, port):
+        """careen's chart, and by hand what a scheduler and a kubelet would make of it."""
+        self.helm("install", "careen", CHART, "--set", "controllers={nodemaintenance},env[0].name=TOKEN,env[0].value=hunter2")
+        self.kubectl("delete", "validatingwebhookconfiguration", "careen")  # nobody serves it
+        self.cluster.api.call("POST", "/api/v1/nodes", {"metadata": {"name": "gathered"}})
+        self.cluster.api.patch("/api/v1/nodes/gathered/status", {"status": {
+            "addresses": [{"type": "InternalIP", "address": "127.0.0.1"}],
+            "daemonEndpoints": {"kubeletEndpoint": {"Port": port}}}})
+        self.cluster.api.call("POST", "/apis/nodemaintenance.medik8s.io/v1beta1/nodemaintenances", {
+            "apiVersion": "nodemaintenance.medik8s.io/v1beta1", "kind": "NodeMaintenance",
+            "metadata": {"name": "swap-dimm"}, "spec": {"nodeName": "gathered"}})
+        self.helm("upgrade", "careen", CHART, "--set", "controllers={nodemaintenance},env[0].name=TOKEN,env[0].value=hunter2")
+        leases = "/apis/coordination.k8s.io/v1/namespaces"
+        self.cluster.api.call("POST", f"{leases}/medik8s-leases/leases", {
+            "metadata": {"name": "node-gathered"}, "spec": {"holderIdentity": "node-maintenance"}})
+        self.cluster.api.call("POST", f"{leases}/{NAMESPACE}/leases", {
+            "metadata": {"name": "135b1886.medik8s.io"}, "spec": {"holderIdentity": "careen-0_1234"}})
+        template = json.loads(self.kubectl("-n", NAMESPACE, "get", "deployment", "careen", "-o", "json"))["spec"]["template"]
+        poll(lambda: self.pods_made()[0] == 2, 120, "the quota to let pods in")
+        pod = {"apiVersion": "v1", "kind": "Pod", **template}
+        pod["metadata"] |= {"name": "careen-0"}
+        pod["spec"]["nodeName"] = "gathered"
+        self.cluster.api.call("POST", f"/api/v1/namespaces/{NAMESPACE}/pods", pod)
+        running = {"running": {"startedAt": "2026-01-01T00:00:00Z"}}
+        self.cluster.api.patch(f"/api/v1/namespaces/{NAMESPACE}/pods/careen-0/status", {"status": {
+            "phase": "Running", "containerStatuses": [{
+                "name": "careen", "ready": True, "restartCount": 1, "image": "careen", "imageID": "", "state": running,
+                "lastState": {"terminated": {"exitCode": 1}}}]}})
 
     def _check_rights(self):
         """The account may do what careen does, where it does it, and no more."""
@@ -188,8 +377,14 @@ class ClusterTest(unittest.TestCase):
 
 
 def main():
+    global CAREEN
+    CAREEN = str(pathlib.Path(sys.argv.pop(1)).resolve())
     stop_on_signals()
-    ClusterTest.cluster = Cluster(f"deploy-{os.getpid()}", "--without", "scheduler,kwok", "--nodes", "0")
+    admission = tempfile.NamedTemporaryFile("w", suffix=".json")
+    json.dump(ADMISSION, admission)
+    admission.flush()
+    ClusterTest.cluster = Cluster(f"deploy-{os.getpid()}", "--without", "scheduler,kwok", "--nodes", "0", "--arg",
+                                  f"apiserver=--admission-control-config-file={admission.name}")
     try:
         ClusterTest.cluster.up()
         return 0 if unittest.main(exit=False, verbosity=2).result.wasSuccessful() else 1

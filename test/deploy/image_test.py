@@ -33,8 +33,8 @@ profiles:
 """
 
 
-def make(output):
-    result = subprocess.run([ROOT / "tools" / "image", CAREEN, "--output", output], stdout=subprocess.PIPE,
+def make(output, *flags):
+    result = subprocess.run([ROOT / "tools" / "image", CAREEN, "--output", output, *flags], stdout=subprocess.PIPE,
                             stderr=subprocess.STDOUT, text=True)
     if result.returncode:
         raise AssertionError(result.stdout)
@@ -48,6 +48,17 @@ def content(layout, descriptor):
     if (hashlib.sha256(data).hexdigest(), len(data)) != (digest, descriptor["size"]):
         raise AssertionError(f"the blob {digest} is not what it is called")
     return data
+
+
+def unpack(layout, root):
+    """The image's manifest descriptor, manifest, configuration and layers, which become files below `root`."""
+    described = json.loads((layout / "index.json").read_text())["manifests"][0]
+    manifest = json.loads(content(layout, described))
+    archives = [gzip.decompress(content(layout, one)) for one in manifest["layers"]]
+    for archive in archives:
+        with tarfile.open(fileobj=io.BytesIO(archive)) as tar:
+            tar.extractall(root)
+    return described, manifest, json.loads(content(layout, manifest["config"])), archives
 
 
 def ways_in(root):
@@ -67,15 +78,9 @@ class ImageTest(unittest.TestCase):
         cls.addClassCleanup(shutil.rmtree, cls.folder, ignore_errors=True)
         cls.layout = cls.folder / "layout"
         cls.told = make(cls.layout)
-        index = json.loads((cls.layout / "index.json").read_text())
-        cls.manifest_digest = index["manifests"][0]["digest"]
-        cls.manifest = json.loads(content(cls.layout, index["manifests"][0]))
-        cls.config = json.loads(content(cls.layout, cls.manifest["config"]))
-        cls.archives = [gzip.decompress(content(cls.layout, layer)) for layer in cls.manifest["layers"]]
         cls.root = cls.folder / "root"
-        for archive in cls.archives:
-            with tarfile.open(fileobj=io.BytesIO(archive)) as tar:
-                tar.extractall(cls.root)
+        described, cls.manifest, cls.config, cls.archives = unpack(cls.layout, cls.root)
+        cls.manifest_digest = described["digest"]
 
     def run_inside(self, program, *arguments):
         """Runs a program of the image; returns its exit code and what it printed. Arguments with a leading slash are
@@ -180,6 +185,48 @@ class ImageTest(unittest.TestCase):
         code, text = self.run_inside("/manager", "--leader-elect", "--metrics-bind-address=:8443", "--no-such-flag")
         self.assertEqual(code, 2, text)
         self.assertIn("no-such-flag", text)
+
+    def test_runs_under_any_user(self):
+        """OpenShift gives each namespace users of its own, whom no /etc/passwd knows."""
+        if os.geteuid() != 0:
+            self.skipTest("only root can become somebody else")
+        inside = ["/usr/sbin/chroot", "--userspec=1000680000:0", self.root]
+        self.root.parent.chmod(0o755)
+        (self.root / "tmp" / "any.yaml").write_text(CONFIG)
+        result = subprocess.run([*inside, "/usr/bin/careen", "validate", "/tmp/any.yaml"], env={}, text=True,
+                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        self.assertEqual(result.returncode, 0, result.stdout)
+        # It comes as far as the cluster that it is not in.
+        result = subprocess.run([*inside, "/manager", "--leader-elect"], env={}, text=True, stdout=subprocess.PIPE,
+                                stderr=subprocess.STDOUT, timeout=60)
+        self.assertEqual(result.returncode, 1, result.stdout)
+        self.assertRegex(result.stdout, "kubeconfig|cluster")
+
+    def test_gather(self):
+        """Where oc adm must-gather looks for it; it writes to /must-gather unless told otherwise."""
+        code, text = self.run_inside("/usr/bin/gather", "--help")
+        self.assertEqual(code, 0, text)
+        self.assertIn("careen gather", text)
+        self.assertEqual(os.readlink(self.root / "usr/bin/gather"), "careen")
+
+    def test_image_for_must_gather(self):
+        """It has what oc runs in it: bash with tools that look how full the disk is, sleep, and tar to fetch the files."""
+        root = self.folder / "must-gather"
+        make(self.folder / "must-gather-layout", "--must-gather")
+        _, _, config, _ = unpack(self.folder / "must-gather-layout", root)
+        self.assertEqual(config["config"]["Entrypoint"], ["/usr/bin/gather"])
+        self.assertEqual(config["config"]["User"], "65532:65532")
+        if os.geteuid() != 0:
+            self.skipTest("only root can run a shell that sees nothing but the image")
+        root.parent.chmod(0o755)
+        script = ("set -euo pipefail; sleep 0; sync; command -v df; "
+                  "test -x /bin/sh; echo 'a b' | awk '{print $2}' | sed s/b/c/ | sort; du -s /tmp | awk '{print $2}'; "
+                  "tar -C /usr/bin -c ./gather | tar -t; /usr/bin/gather --help | cat")
+        result = subprocess.run(["/usr/sbin/chroot", "--userspec=1000680000:0", root, "/bin/bash", "-c", script],
+                                env={"PATH": "/usr/bin"}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        self.assertEqual(result.returncode, 0, result.stdout)
+        self.assertEqual(result.stdout.splitlines()[:4], ["/usr/bin/df", "c", "/tmp", "./gather"])
+        self.assertIn("careen gather", result.stdout)
 
 
 if __name__ == "__main__":

@@ -79,7 +79,12 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- define "careen.affinity" -}}
 {{- if .Values.affinity }}
 {{- toYaml .Values.affinity }}
-{{- else if eq .Values.antiAffinity "hard" }}
+{{- else }}
+{{- with .Values.nodeAffinity }}
+nodeAffinity:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- if eq .Values.antiAffinity "hard" }}
 podAntiAffinity:
   requiredDuringSchedulingIgnoredDuringExecution:
   - topologyKey: kubernetes.io/hostname
@@ -95,6 +100,7 @@ podAntiAffinity:
       labelSelector:
         matchLabels:
           {{- include "careen.selectorLabels" . | nindent 10 }}
+{{- end }}
 {{- end }}
 {{- end -}}
 
