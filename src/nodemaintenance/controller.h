@@ -7,6 +7,7 @@
 #include "io/log.h"
 #include "io/task.h"
 #include "nodemaintenance/controller_options.h"
+#include "nodemaintenance/survey.h"
 
 namespace careen::io {
 class Loop;
@@ -55,6 +56,7 @@ struct ControllerParts {
   io::Log log;
   // Null: nothing is ever paused. Must not tell of changes after the controller is gone.
   budget::Pauses* pauses = nullptr;
+  DaemonSets daemon_sets = {};
 };
 
 class Controller {
@@ -69,6 +71,8 @@ class Controller {
   io::Task<void> stop();
   // The leases of the namespace have been listed for the first time; no lease is taken before.
   void leases_known();
+  // Pods have been listed for the first time; their number is not told before.
+  void pods_known();
 
  private:
   struct Parts;
