@@ -1,5 +1,3 @@
-#include <cctype>
-
 #include "app/command_list.h"
 #include "app/command_set.h"
 #include "app/commands.h"
@@ -36,16 +34,6 @@ constexpr AddCommand kCommands[] = {
     add_version_command,     //
 };
 
-// Go's flag syntax, which users of the programs we replace may have in their manifests: one dash serves as two.
-std::vector<std::string> two_dashes(std::vector<std::string> arguments) {
-  for (std::string& argument : arguments) {
-    if (argument.size() > 2 && argument[0] == '-' && std::isalpha(static_cast<unsigned char>(argument[1]))) {
-      argument.insert(argument.begin(), '-');
-    }
-  }
-  return arguments;
-}
-
 // kubectl's: a --dry-run without a value means the client's; it never takes the next word for one.
 std::vector<std::string> kubectl_syntax(std::vector<std::string> arguments) {
   for (std::string& argument : arguments) {
@@ -56,9 +44,9 @@ std::vector<std::string> kubectl_syntax(std::vector<std::string> arguments) {
 
 std::vector<std::string> normalized(std::vector<std::string> arguments, const std::string& called) {
   // Installed as /manager, careen starts like the program it replaces.
-  if (called == "manager") return as_manager(two_dashes(std::move(arguments)));
+  if (called == "manager") return as_manager(go_syntax(std::move(arguments)));
   if (arguments.size() < 2) return arguments;
-  if (arguments[1] == "run") return two_dashes(std::move(arguments));
+  if (arguments[1] == "run") return go_syntax(std::move(arguments));
   if (arguments[1] == "drain" || arguments[1] == "uncordon") return kubectl_syntax(std::move(arguments));
   return arguments;
 }
