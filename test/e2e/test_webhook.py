@@ -159,7 +159,7 @@ class WebhookTest(MaintenanceTest):
         config = self.write("maintenance.yaml", "profiles: [\n")
         self._register()
         kubeconfig = self.restricted(*shipped_roles())
-        flags = ("--controllers=profiles,nodemaintenance", f"--webhook-bind-address=127.0.0.1:{self.port}",
+        flags = ("--controllers=profiles,nodemaintenance", "--cache-pods=false", f"--webhook-bind-address=127.0.0.1:{self.port}",
                  "--webhook-self-signed", "--webhook-host=127.0.0.1", f"--webhook-configuration={self.configuration}",
                  "--webhook-secret=careen-webhook-tls")
         careen = self.start_elected(config, *flags, kubeconfig=kubeconfig).wait_ready()
@@ -182,7 +182,8 @@ class WebhookTest(MaintenanceTest):
     def test_a_dry_run_is_not_ready_for_a_webhook_that_it_does_not_serve(self):
         careen = self.start(None, "--dry-run", "--controllers=nodemaintenance",
                             f"--webhook-bind-address=127.0.0.1:{self.port}")
-        poll(lambda: http_get(careen.health_port, "/readyz/caches")[0] == 200, 30, "the caches")
+        careen.wait_log(lambda line: line["msg"] == "node maintenances are known", 30, "the caches")
+        self.assertEqual(http_get(careen.health_port, "/readyz/caches")[0], 200)
         status, text = http_get(careen.health_port, "/readyz")
         self.assertEqual(status, 503, text)
         self.assertIn("[-]webhook failed: a dry run serves no webhook", text)
