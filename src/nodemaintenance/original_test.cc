@@ -75,6 +75,22 @@ TEST_F(OriginalTest, EvictionPodsStaysWhatItWasWhenTheMaintenanceBegan) {
   EXPECT_EQ(number("drainProgress"), 100);
 }
 
+TEST_F(OriginalTest, PodsOfDaemonSetsDoNotCountAlsoIfTheDrainIsMistaken) {
+  add_node("n1");
+  add_pod("a");
+  put(pod_path("daemon"),
+      R"({"apiVersion":"v1","kind":"Pod","metadata":{"ownerReferences":[{"apiVersion":"apps/v1","kind":"DaemonSet",
+          "name":"d","uid":"1","controller":true}]},"spec":{"nodeName":"n1","containers":[{"name":"c","image":"i"}]},
+          "status":{"phase":"Pending"}})");
+  launch();
+  maintain("n1", "m", R"(,"drain":{"skipPods":["a in ("]})");
+  time.run_for(seconds{3});
+  EXPECT_EQ(condition("Blocked"), "True InvalidSpec");
+  EXPECT_EQ(number("evictionPods"), 1);
+  EXPECT_EQ(number("totalpods"), 2);
+  EXPECT_EQ(kube::Json(status()["pendingPods"]).dump(), R"(["a"])");
+}
+
 TEST_F(OriginalTest, ANewLeaderCountsNothingAnew) {
   add_node("n1");
   add_pod("web");
