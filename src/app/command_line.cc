@@ -1,5 +1,3 @@
-#include <cctype>
-
 #include "app/command_list.h"
 #include "app/command_set.h"
 #include "app/commands.h"
@@ -37,16 +35,6 @@ constexpr AddCommand kCommands[] = {
     add_version_command,     //
 };
 
-// Go's flag syntax, which users of the programs we replace may have in their manifests: one dash serves as two.
-std::vector<std::string> two_dashes(std::vector<std::string> arguments) {
-  for (std::string& argument : arguments) {
-    if (argument.size() > 2 && argument[0] == '-' && std::isalpha(static_cast<unsigned char>(argument[1]))) {
-      argument.insert(argument.begin(), '-');
-    }
-  }
-  return arguments;
-}
-
 // kubectl's: a --dry-run without a value means the client's; it never takes the next word for one.
 std::vector<std::string> kubectl_syntax(std::vector<std::string> arguments) {
   for (std::string& argument : arguments) {
@@ -57,14 +45,14 @@ std::vector<std::string> kubectl_syntax(std::vector<std::string> arguments) {
 
 std::vector<std::string> normalized(std::vector<std::string> arguments, const std::string& called) {
   // Installed as /manager, careen starts like the program it replaces.
-  if (called == "manager") return as_manager(two_dashes(std::move(arguments)));
+  if (called == "manager") return as_manager(go_syntax(std::move(arguments)));
   // As /usr/bin/gather, where oc adm must-gather looks for it, and for what it wrote in /must-gather.
   if (called == "gather") {
     arguments.insert(arguments.begin() + 1, {"gather", "--dest=/must-gather"});
     return arguments;
   }
   if (arguments.size() < 2) return arguments;
-  if (arguments[1] == "run") return two_dashes(std::move(arguments));
+  if (arguments[1] == "run") return go_syntax(std::move(arguments));
   if (arguments[1] == "drain" || arguments[1] == "uncordon") return kubectl_syntax(std::move(arguments));
   return arguments;
 }

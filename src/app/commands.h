@@ -23,6 +23,8 @@ struct WebhookOptions {
   std::string secret = "careen-webhook-tls";
   std::vector<std::string> hosts;  // under which the API server reaches us besides
   bool protect_control_plane = false;
+
+  bool wanted() const { return !address.empty() && address != "0"; }
 };
 
 struct RunOptions {
@@ -46,8 +48,13 @@ struct RunOptions {
   std::optional<web::ViewPolicy> dashboard_policy;  // not given: depends on where careen runs
   std::string lease_namespace = "medik8s-leases";
   bool node_conditions = false;
+  bool correct_drift = true;
+  bool restore_cordon = true;
+  bool enable_http2 = false;  // wanted, but nothing that careen's servers speak
   WebhookOptions webhook;
   io::LogOptions log;
+  // What was asked for and cannot be had; told once at the start.
+  std::vector<std::string> remarks;
 };
 
 struct ValidateOptions {

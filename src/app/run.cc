@@ -55,8 +55,11 @@ io::HttpClientOptions to_the_leader() {
   return options;
 }
 
+// A webhook is called only on replicas that are ready, and NodeMaintenance objects need no profiles: where both are
+// served, a broken file must not keep a replica that starts from serving the other one.
 std::vector<std::string> awaited(const RunOptions& options) {
-  if (!options.profiles) return {"caches"};
+  const bool webhook = options.maintenances && options.webhook.wanted();
+  if (!options.profiles || webhook) return {"caches"};
   return {"config", "caches"};
 }
 
@@ -82,6 +85,8 @@ class Process {
             .controller = {.notify_blocking = options.notify_blocking, .dry_run = options.dry_run},
             .maintenance = {.lease_namespace = options.lease_namespace,
                             .node_conditions = options.node_conditions,
+                            .correct_drift = options.correct_drift,
+                            .restore_cordon = options.restore_cordon,
                             .dry_run = options.dry_run},
             .instance = key_ ? key_->digest : std::string(),
             .own_pod = read_environment("POD_NAME").value_or("")},
@@ -215,6 +220,7 @@ int run(const RunOptions& options) {
   io::RealFiles files(loop);
   const io::Log root(io::make_stderr_sink(options.log, [&loop] { return loop.wall_now(); }), "");
   const io::Log log = root.named("setup");
+  for (const std::string& remark : options.remarks) log.warn(remark);
   auto cluster = kube::load_cluster(files, {read_environment}, {options.kubeconfig, options.kubecontext});
   if (!cluster) {
     log.error(cluster.error().message);

@@ -16,6 +16,7 @@ void add_run_command(Commands& commands) {
   auto given = std::make_shared<Given>();
   CLI::App& command = commands.add("run", "Control the nodes of a cluster until stopped", CommandGroup::run, [given] {
     if (const std::string error = apply(given->zap, given->options.log); !error.empty()) throw UsageError(error);
+    given->options.remarks = without_effect(given->zap, given->options);
     return run(given->options);
   });
   add_run_flags(command, given->options, given->zap);

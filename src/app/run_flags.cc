@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cctype>
 #include <map>
 
 namespace careen::app {
@@ -120,21 +121,52 @@ void add_maintenance_flags(CLI::App& command, RunOptions& options) {
       .add_flag("--webhook-protect-control-plane", webhook.protect_control_plane,
                 "Refuse a maintenance that would leave too few control-plane nodes, also outside OpenShift")
       ->group(group);
-  refuse(command, "--enable-http2", "careen's servers speak HTTP/1.1");
+  command
+      .add_flag("--restore-cordon,!--no-restore-cordon", options.restore_cordon,
+                "At the end of a maintenance a node that had been cordoned before stays so; --restore-cordon=false: it "
+                "is uncordoned, as by the program that careen replaces [true]")
+      ->group(group);
+  command
+      .add_flag("--correct-drift,!--no-correct-drift", options.correct_drift,
+                "Put back the cordon, taints and label of a node in maintenance when somebody takes them away; "
+                "--correct-drift=false: people may, as with the program that careen replaces [true]")
+      ->group(group);
+  command
+      .add_flag("--enable-http2", options.enable_http2,
+                "Taken for the manifests of the program that careen replaces; careen's servers speak HTTP/1.1 in any "
+                "case, as that one does without this flag")
+      ->group(group);
 }
 
 void add_log_flags(CLI::App& command, ZapFlags& zap) {
   const std::string group = "Log";
   command.add_flag("--zap-devel", zap.devel, "Development logging: console lines, debug level [true]")->group(group);
   command.add_option("--zap-encoder", zap.encoder, "json or console")
-      ->check(CLI::IsMember({"json", "console"}))
+      ->check(CLI::IsMember({"json", "console"}, CLI::ignore_case))
       ->group(group);
   command.add_option("--zap-log-level", zap.level, "debug, info, error, panic or a number above 0")->group(group);
   command.add_option("--zap-time-encoding", zap.time, "epoch, millis, nanos, iso8601, rfc3339 or rfc3339nano")
       ->capture_default_str()
       ->group(group);
-  refuse(command, "--zap-stacktrace-level", "careen prints no stack traces");
+  command
+      .add_option("--zap-stacktrace-level", zap.stacktrace,
+                  "Taken for the manifests of the programs that careen replaces: debug, info, error or panic; careen "
+                  "prints no stack traces at any level")
+      ->check(CLI::IsMember({"debug", "info", "error", "panic"}, CLI::ignore_case))
+      ->group(group);
   refuse(command, "--pprof-addr", "profiling of Go programs does not apply; use perf on the process");
+}
+
+// As in Go's flag package, of a flag that is given more than once the last one holds.
+void let_the_last_hold(CLI::App& command) {
+  for (CLI::Option* const option : command.get_options()) {
+    if (option->get_items_expected_max() <= 1) option->take_last();
+  }
+}
+
+std::string lower(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return std::tolower(c); });
+  return text;
 }
 
 bool has_flag(const std::vector<std::string>& arguments, std::string_view flag) {
@@ -186,6 +218,30 @@ void add_run_flags(CLI::App& command, RunOptions& options, ZapFlags& zap) {
   add_profile_flags(command, options);
   add_maintenance_flags(command, options);
   add_log_flags(command, zap);
+  let_the_last_hold(command);
+}
+
+std::vector<std::string> without_effect(const ZapFlags& zap, const RunOptions& options) {
+  std::vector<std::string> out;
+  if (options.enable_http2) out.emplace_back("--enable-http2 changes nothing: careen's servers speak HTTP/1.1");
+  if (!zap.stacktrace.empty()) {
+    out.emplace_back("--zap-stacktrace-level changes nothing: careen prints no stack traces");
+  }
+  return out;
+}
+
+std::vector<std::string> go_syntax(std::vector<std::string> arguments) {
+  std::vector<std::string> out;
+  for (std::string& argument : arguments) {
+    if (argument.size() > 2 && argument[0] == '-' && std::isalpha(static_cast<unsigned char>(argument[1]))) {
+      argument.insert(argument.begin(), '-');
+    }
+    const bool empty = argument.starts_with("--") && argument.find('=') + 1 == argument.size();
+    if (empty) argument.pop_back();
+    out.push_back(std::move(argument));
+    if (empty) out.emplace_back();
+  }
+  return out;
 }
 
 std::string apply(const ZapFlags& zap, io::LogOptions& log) {
@@ -194,18 +250,19 @@ std::string apply(const ZapFlags& zap, io::LogOptions& log) {
       {"iso8601", io::LogTime::iso8601}, {"rfc3339", io::LogTime::rfc3339}, {"rfc3339nano", io::LogTime::rfc3339nano}};
   log.encoder = zap.devel ? io::LogEncoder::console : io::LogEncoder::json;
   log.level = zap.devel ? io::LogLevel::debug : io::LogLevel::info;
-  if (zap.encoder == "json") log.encoder = io::LogEncoder::json;
-  if (zap.encoder == "console") log.encoder = io::LogEncoder::console;
-  const auto time = kTimes.find(zap.time);
+  if (lower(zap.encoder) == "json") log.encoder = io::LogEncoder::json;
+  if (lower(zap.encoder) == "console") log.encoder = io::LogEncoder::console;
+  const auto time = kTimes.find(lower(zap.time));
   if (time == kTimes.end()) return "--zap-time-encoding: unknown encoding \"" + zap.time + "\"";
   log.time = time->second;
   if (zap.level.empty()) return {};
-  const bool number = zap.level.find_first_not_of("0123456789") == std::string::npos && zap.level != "0";
-  if (zap.level == "debug" || number) {
+  const std::string level = lower(zap.level);
+  const bool number = level.find_first_not_of("0123456789") == std::string::npos && level != "0";
+  if (level == "debug" || number) {
     log.level = io::LogLevel::debug;
-  } else if (zap.level == "info") {
+  } else if (level == "info") {
     log.level = io::LogLevel::info;
-  } else if (zap.level == "error" || zap.level == "panic") {
+  } else if (level == "error" || level == "panic") {
     log.level = io::LogLevel::error;
   } else {
     return "--zap-log-level: \"" + zap.level + "\" is none of debug, info, error, panic or a number above 0";
@@ -222,7 +279,7 @@ std::vector<std::string> as_manager(std::vector<std::string> arguments) {
     return arguments;
   }
   arguments.push_back("--controllers=nodemaintenance");
-  arguments.push_back("--metrics-secure");
+  if (!given("--metrics-secure")) arguments.push_back("--metrics-secure");
   if (!given("--metrics-bind-address")) arguments.push_back("--metrics-bind-address=:8443");
   if (!given("--webhook-bind-address")) arguments.push_back("--webhook-bind-address=:9443");
   if (!given("--zap-time-encoding")) arguments.push_back("--zap-time-encoding=rfc3339nano");

@@ -30,6 +30,7 @@ io::Result<web::ServingTls> WebhookServer::tls() {
 }
 
 io::Result<void> WebhookServer::open() {
+  if (const auto why = never_served()) p_.log.warn(*why);
   if (!wanted()) return {};
   auto certificate = tls();
   if (!certificate) return tl::make_unexpected(certificate.error());
@@ -44,7 +45,13 @@ io::Task<void> WebhookServer::run() {
   if (certificates_) co_await certificates_->run();
 }
 
+std::optional<std::string> WebhookServer::never_served() const {
+  if (!dry_run_ || !options_.wanted()) return std::nullopt;
+  return "a dry run serves no webhook; start it without --webhook-bind-address, and with no webhook registered for it";
+}
+
 std::optional<std::string> WebhookServer::unready() const {
+  if (auto why = never_served()) return why;
   if (!certificates_ || certificates_->ready()) return std::nullopt;
   return "the webhook's certificate is not published yet";
 }

@@ -28,7 +28,8 @@ struct WebhookServerParts {
 
 class WebhookServer {
  public:
-  // Everything must outlive it. Without an address, and in a dry run, it does nothing and is ready.
+  // Everything must outlive it. Without an address it does nothing and is ready. A dry run serves nothing, and says so
+  // by never being ready if it is told an address: whoever is registered to call it would wait for nobody.
   WebhookServer(WebhookServerParts parts, const RunOptions& options);
 
   // Opens the port; the error names the address or the files.
@@ -39,7 +40,8 @@ class WebhookServer {
   std::optional<std::string> unready() const;
 
  private:
-  bool wanted() const { return !dry_run_ && !options_.address.empty() && options_.address != "0"; }
+  bool wanted() const { return !dry_run_ && options_.wanted(); }
+  std::optional<std::string> never_served() const;
   io::Result<web::ServingTls> tls();
 
   WebhookServerParts p_;

@@ -24,6 +24,11 @@ bool is(const kube::Taint& taint, const BareTaint& bare) {
 
 bool is_empty(const Items& items) { return items == Items{}; }
 
+const BareTaint& cordon_taint() {
+  static const BareTaint taint{"node.kubernetes.io/unschedulable", "NoSchedule"};
+  return taint;
+}
+
 struct OwnerKind {
   std::string_view prefix;
   Items items;
@@ -33,7 +38,7 @@ const std::vector<OwnerKind>& owner_kinds() {
   static const std::vector<OwnerKind> kinds{
       {"nodemaintenance/",
        {true,
-        {{"node.kubernetes.io/unschedulable", "NoSchedule"}, {"medik8s.io/drain", "NoSchedule"}},
+        {cordon_taint(), {"medik8s.io/drain", "NoSchedule"}},
         {{"remediation.medik8s.io/exclude-from-remediation", "true"}}}},
       {"profile/", {.cordon = true}},
       {"terminal/", {.cordon = true}},
@@ -81,20 +86,32 @@ bool is_printable(std::string_view text, size_t longest) {
 
 bool is_owner(std::string_view text) { return is_printable(text, Holds::kLongestOwner); }
 
-// key:effect, as kubectl writes a taint without a value.
-std::string text_of(const BareTaint& taint) { return taint.key + ":" + taint.effect; }
+using TaintValues = std::map<BareTaint, std::string>;
+
+// key=value:effect or, without a value, key:effect, as kubectl writes a taint.
+std::string text_of(const BareTaint& taint, const TaintValues& values) {
+  const auto value = values.find(taint);
+  return taint.key + (value == values.end() ? "" : "=" + value->second) + ":" + taint.effect;
+}
 
 BareTaint taint_from(std::string_view text) {
   const size_t colon = text.rfind(':');
   if (colon == std::string_view::npos) return {std::string(text), ""};
-  return {std::string(text.substr(0, colon)), std::string(text.substr(colon + 1))};
+  const std::string_view key = text.substr(0, colon);
+  return {std::string(key.substr(0, key.find('='))), std::string(text.substr(colon + 1))};
 }
 
-void put_items(const Items& items, Json& into) {
+std::string_view value_from(std::string_view text) {
+  const size_t equals = text.find('='), colon = text.rfind(':');
+  if (equals == std::string_view::npos || colon == std::string_view::npos || colon < equals) return {};
+  return text.substr(equals + 1, colon - equals - 1);
+}
+
+void put_items(const Items& items, Json& into, const TaintValues& values = {}) {
   if (items.cordon) into.set({"cordon"}, true);
   for (const BareTaint& taint : items.taints) {
     Json list(into["taints"]);
-    into.set({"taints"}, std::move(list.push_back(text_of(taint))));
+    into.set({"taints"}, std::move(list.push_back(text_of(taint, values))));
   }
   for (const auto& [key, value] : items.labels) into.set({"labels", key}, value);
 }
@@ -109,6 +126,18 @@ Items items_from(JsonView view) {
     if (const auto text = value.text()) items.labels.emplace(key, *text);
   });
   return items;
+}
+
+// Of taints that were there before: those that careen replaces and no others, with a value that the API server takes.
+TaintValues values_from(JsonView view, const std::vector<BareTaint>& taints) {
+  TaintValues out;
+  view["taints"].for_each_element([&](JsonView one) {
+    const std::string_view text = one.text().value_or(""), value = value_from(text);
+    BareTaint taint = taint_from(text);
+    if (value.empty() || !contains(taints, taint) || !kube::label_value_errors(value).empty()) return;
+    out.emplace(std::move(taint), value);
+  });
+  return out;
 }
 
 // Who holds what has changed: what is to be done to the node so that it fits.
@@ -142,8 +171,17 @@ class Settlement {
     if (!is_cordon_held() && node_.unschedulable) change_.unschedulable = false;
   }
 
+  // A cordon from before the first hold ends with the holds, and so does its taint.
+  void forget_earlier_cordon() {
+    holds_.before.cordon = false;
+    forget_taint(cordon_taint());
+  }
+
   NodeChange finish() {
-    if (holds_.empty()) holds_.before = {};
+    if (holds_.empty()) {
+      holds_.before = {};
+      holds_.values.clear();
+    }
     const std::string key(kHoldsAnnotation);
     if (holds_ == old_) return std::move(change_);
     if (holds_.owners() == 0) {
@@ -184,24 +222,38 @@ class Settlement {
   }
 
   const std::vector<kube::Taint>& taints() const { return change_.taints ? *change_.taints : node_.taints; }
-  bool is_there(const BareTaint& taint) const {
-    return std::any_of(taints().begin(), taints().end(), [&](const kube::Taint& other) { return is(other, taint); });
+  // Null when it is not there.
+  static const kube::Taint* find(const std::vector<kube::Taint>& all, const BareTaint& taint) {
+    const auto found = std::find_if(all.begin(), all.end(), [&](const kube::Taint& other) { return is(other, taint); });
+    return found == all.end() ? nullptr : &*found;
+  }
+
+  void forget_taint(const BareTaint& taint) {
+    std::erase(holds_.before.taints, taint);
+    holds_.values.erase(taint);
+  }
+
+  void remember_taint(const BareTaint& taint, std::string_view value) {
+    if (!contains(holds_.before.taints, taint)) holds_.before.taints.push_back(taint);
+    if (!value.empty()) holds_.values[taint] = value;
   }
 
   void put_taints(const std::vector<BareTaint>& wanted, Found found) {
     bool complete = true;
     for (const BareTaint& taint : wanted) {
-      std::vector<BareTaint>& before = holds_.before.taints;
-      if (!held(old_, taint) && is_there(taint) && found == Found::foreign && !contains(before, taint)) {
-        before.push_back(taint);
+      const kube::Taint* const there = find(taints(), taint);
+      // Neither careen nor its predecessor puts a value there: it is somebody's, whenever it came.
+      const bool valued = there && !there->value.empty();
+      if (valued || (there && !held(old_, taint) && found == Found::foreign)) {
+        remember_taint(taint, there->value.view());
       }
-      if (is_there(taint)) continue;
-      std::erase(before, taint);
+      if (there && !valued) continue;
+      if (!there) forget_taint(taint);
       complete = false;
     }
     if (complete) return;
     std::vector<kube::Taint> list;
-    for (const BareTaint& taint : wanted) list.push_back(as_it_is(taint));
+    for (const BareTaint& taint : wanted) list.push_back(without_value(taint));
     for (const kube::Taint& other : node_.taints) {
       const bool in_front =
           std::any_of(wanted.begin(), wanted.end(), [&](const BareTaint& taint) { return is(other, taint); });
@@ -210,11 +262,10 @@ class Settlement {
     change_.taints = std::move(list);
   }
 
-  // With its value and time if it is there.
-  kube::Taint as_it_is(const BareTaint& taint) const {
-    for (const kube::Taint& other : node_.taints) {
-      if (is(other, taint)) return other;
-    }
+  // As it is, with its time, unless it has a value.
+  kube::Taint without_value(const BareTaint& taint) const {
+    const kube::Taint* const there = find(node_.taints, taint);
+    if (there && there->value.empty()) return *there;
     return {atoms_.intern(taint.key), {}, atoms_.intern(taint.effect), {}};
   }
 
@@ -227,11 +278,21 @@ class Settlement {
         if (!contains(holds_.before.taints, taint)) {
           std::erase_if(list, [&](const kube::Taint& other) { return is(other, taint) && other.value.empty(); });
         }
+        give_value_back(list, taint);
         ended_.push_back(taint);
       }
     }
-    for (const BareTaint& taint : ended_) std::erase(holds_.before.taints, taint);
+    for (const BareTaint& taint : ended_) forget_taint(taint);
     if (list != taints()) change_.taints = std::move(list);
+  }
+
+  // With another value it is somebody else's by now.
+  void give_value_back(std::vector<kube::Taint>& list, const BareTaint& taint) {
+    const auto value = holds_.values.find(taint);
+    if (value == holds_.values.end()) return;
+    for (kube::Taint& other : list) {
+      if (is(other, taint) && other.value.empty()) other.value = atoms_.intern(value->second);
+    }
   }
 
   // The label's text; nullopt when absent.
@@ -310,6 +371,7 @@ io::Result<Holds> Holds::parse(std::string_view text) {
     holds.by_owner.emplace(owner, std::move(hold));
   });
   holds.before = before_from(items_from((*json)["before"]));
+  holds.values = values_from((*json)["before"], holds.before.taints);
   return holds;
 }
 
@@ -326,7 +388,7 @@ std::string Holds::text() const {
   for (const auto& [owner, said] : unknown) json.set({"holds", owner}, Json::parse(said).value_or(Json::object()));
   if (!is_empty(before)) {
     Json items = Json::object();
-    put_items(before, items);
+    put_items(before, items, values);
     json.set({"before"}, std::move(items));
   }
   return json.dump();
@@ -382,11 +444,12 @@ NodeChange hold(const kube::Node& node, const std::string& owner, Hold wanted, k
   return settlement.finish();
 }
 
-NodeChange release(const kube::Node& node, const std::string& owner, kube::AtomPool& atoms) {
+NodeChange release(const kube::Node& node, const std::string& owner, kube::AtomPool& atoms, EarlierCordon cordon) {
   Settlement settlement(node, atoms);
   const auto known = settlement.holds().by_owner.find(owner);
   if (known == settlement.holds().by_owner.end()) return {};
   settlement.holds().by_owner.erase(known);
+  if (cordon == EarlierCordon::ends) settlement.forget_earlier_cordon();
   settlement.undo();
   return settlement.finish();
 }

@@ -48,6 +48,7 @@ const Items& may_hold(std::string_view owner);
 struct Holds {
   std::map<std::string, Hold, std::less<>> by_owner;  // nodemaintenance/<name>, profile/<name>, terminal/<user>
   Items before;  // of what is held: what was there already, and stays when nobody holds it any more
+  std::map<BareTaint, std::string> values = {};  // of taints in `before`, if they had one: they get it back
   // Owners of other kinds, as they were written: another version of careen may know them. Here they hold nothing.
   std::map<std::string, std::string, std::less<>> unknown;
 
@@ -86,8 +87,13 @@ enum class Found { foreign, own };
 // there again. Empty when all is as it shall be.
 NodeChange hold(const kube::Node& node, const std::string& owner, Hold wanted, kube::AtomPool& atoms,
                 Found found = Found::foreign);
+// What becomes of a cordon that was there before the first hold, when the owner lets go: it stays, or ends as in the
+// programs that careen replaces, which know of no cordon but their own.
+enum class EarlierCordon { stays, ends };
+
 // The owner holds nothing any more; what nobody else holds is as it was before.
-NodeChange release(const kube::Node& node, const std::string& owner, kube::AtomPool& atoms);
+NodeChange release(const kube::Node& node, const std::string& owner, kube::AtomPool& atoms,
+                   EarlierCordon cordon = EarlierCordon::stays);
 // Somebody wants the node to be schedulable: the cordons of these owners end, and the node is uncordoned unless others
 // hold it; then it will be when they let go, also if it was cordoned before.
 NodeChange uncordon(const kube::Node& node, std::string_view owner_prefix, kube::AtomPool& atoms);

@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <functional>
-#include <set>
 
 #include "io/random.h"
 #include "kube/decode.h"
@@ -366,6 +365,86 @@ TEST_F(HoldsTest, ATaintThatIsThereAlreadyKeepsItsValueAndTimeAndStays) {
   EXPECT_THAT(taints(), ElementsAre("node.kubernetes.io/unschedulable:NoSchedule", "foreign:NoSchedule"));
 }
 
+// A taint with a value of its own is somebody else's mark: maintenance needs the bare one, and gives it back.
+TEST_F(HoldsTest, ATaintWithAValueIsReplacedByTheBareOneAndComesBack) {
+  add_taint("foreign", "NoSchedule");
+  add_taint("medik8s.io/drain", "NoSchedule", "storage", "2026-01-01T00:00:00Z");
+  add_taint("node.kubernetes.io/unschedulable", "NoSchedule", "by-hand");
+  take(a, {true, {kUnschedulable, kDrain}, {}});
+  EXPECT_THAT(taints(), ElementsAre("node.kubernetes.io/unschedulable:NoSchedule", "medik8s.io/drain:NoSchedule",
+                                    "foreign:NoSchedule"));
+  EXPECT_TRUE(node().taints[1].time_added.empty());
+  EXPECT_THAT(annotation(), HasSubstr(R"("taints":["node.kubernetes.io/unschedulable=by-hand:NoSchedule",)"
+                                      R"("medik8s.io/drain=storage:NoSchedule"])"));
+  EXPECT_FALSE(take(a, {true, {kUnschedulable, kDrain}, {}})) << "all is as it shall be";
+  take(b, {true, {kUnschedulable, kDrain}, {}});
+  let_go(a);
+  EXPECT_THAT(taints(), testing::Contains("medik8s.io/drain:NoSchedule")) << "another one still holds it";
+  let_go(b);
+  EXPECT_THAT(taints(), ElementsAre("node.kubernetes.io/unschedulable=by-hand:NoSchedule",
+                                    "medik8s.io/drain=storage:NoSchedule", "foreign:NoSchedule"));
+  EXPECT_EQ(annotation(), "(none)");
+}
+
+TEST_F(HoldsTest, AValueThatComesWhileTheTaintIsHeldIsForeignTooAlsoForAPredecessor) {
+  take(a, {false, {kDrain}, {}});
+  object.set({"spec", "taints"}, Json::array());
+  add_taint("medik8s.io/drain", "NoSchedule", "late");
+  EXPECT_TRUE(take(a, {false, {kDrain}, {}}, Found::own));
+  EXPECT_THAT(taints(), ElementsAre("medik8s.io/drain:NoSchedule"));
+  let_go(a);
+  EXPECT_THAT(taints(), ElementsAre("medik8s.io/drain=late:NoSchedule"));
+}
+
+TEST_F(HoldsTest, ATaintThatWasTakenAwayOrRevaluedMeanwhileIsNotGivenBack) {
+  add_taint("medik8s.io/drain", "NoSchedule", "storage");
+  take(a, {false, {kDrain}, {}});
+  object.set({"spec", "taints"}, Json::array());
+  take(a, {false, {kDrain}, {}});
+  let_go(a);
+  EXPECT_THAT(taints(), IsEmpty()) << "whoever took it away does not want it back";
+
+  add_taint("medik8s.io/drain", "NoSchedule", "storage");
+  take(a, {false, {kDrain}, {}});
+  object.set({"spec", "taints"}, Json::array());
+  add_taint("medik8s.io/drain", "NoSchedule", "other");
+  let_go(a);
+  EXPECT_THAT(taints(), ElementsAre("medik8s.io/drain=other:NoSchedule"));
+}
+
+// Values are given back to the two taints that maintenances hold, and only if the API server would take them.
+TEST_F(HoldsTest, AForgedValueOfATaintReachesNoOtherTaint) {
+  add_taint("node-role.kubernetes.io/control-plane", "NoSchedule");
+  add_taint("medik8s.io/drain", "NoSchedule");
+  add_taint("node.kubernetes.io/unschedulable", "NoSchedule");
+  add_taint("medik8s.io/drain", "NoExecute");
+  const auto all = taints();
+  Json record = Json::object({{"holds", Json::object()}});
+  record.set({"holds", a, "taints"}, Json::array({"medik8s.io/drain:NoSchedule", "medik8s.io/drain:NoExecute",
+                                                  "node-role.kubernetes.io/control-plane:NoSchedule"}));
+  record.set({"holds", "profile/p", "taints"}, Json::array({"node.kubernetes.io/unschedulable:NoSchedule"}));
+  record.set({"before", "taints"},
+             Json::array({"node-role.kubernetes.io/control-plane=x:NoSchedule", "medik8s.io/drain=x:NoExecute",
+                          "medik8s.io/drain=no value!:NoSchedule", "node.kubernetes.io/unschedulable=x:NoSchedule"}));
+  object.set({"metadata", "annotations", kHoldsAnnotation}, record.dump());
+  let_go(a);
+  let_go("profile/p");
+  EXPECT_EQ(taints(), all);
+}
+
+TEST_F(HoldsTest, AnEarlierCordonEndsIfThatIsWanted) {
+  object.set({"spec", "unschedulable"}, true);
+  add_taint("node.kubernetes.io/unschedulable", "NoSchedule");
+  add_taint("medik8s.io/drain", "NoSchedule", "storage");
+  take(a, {true, {kUnschedulable, kDrain}, {}});
+  take("profile/p", {.cordon = true});
+  apply(release(node(), a, atoms, EarlierCordon::ends));
+  EXPECT_TRUE(cordoned()) << "the profile holds it";
+  EXPECT_THAT(taints(), ElementsAre("medik8s.io/drain=storage:NoSchedule")) << "that is no cordon's";
+  let_go("profile/p");
+  EXPECT_FALSE(cordoned());
+}
+
 TEST_F(HoldsTest, WhatSomebodyTookAwayIsPutBackAndUndoneInTheEnd) {
   object.set({"spec", "unschedulable"}, true);
   add_taint("medik8s.io/drain", "NoSchedule");
@@ -462,7 +541,7 @@ class HoldsModelTest : public HoldsTest {
   struct Model {
     std::map<std::string, Items> owners;
     bool cordon = false;
-    std::set<std::string> taints;  // key:effect
+    std::map<BareTaint, std::string> taints;  // with their values
     std::map<std::string, std::string> labels;
   };
 
@@ -494,23 +573,21 @@ class HoldsModelTest : public HoldsTest {
     model.cordon = !cordoned();
     object.set({"spec", "unschedulable"}, model.cordon);
   }
-  void edit_taint(const BareTaint& taint) {
-    const std::string text = taint.key + ":" + taint.effect;
-    const bool there = [&] {
-      const auto all = taints();
-      return std::find(all.begin(), all.end(), text) != all.end();
-    }();
-    if (!there) {
-      add_taint(taint.key, taint.effect);
-      model.taints.insert(text);
-      return;
-    }
+  // Takes it away, or puts it there; with a value it takes the place of a bare one.
+  void edit_taint(const BareTaint& taint, uint64_t choice) {
+    const std::string value = choice == 0 ? "" : "by-hand-" + std::to_string(choice);
+    bool there = false;
     Json left;
     object["spec"]["taints"].for_each_element([&](kube::JsonView one) {
-      if (one["key"].text() != taint.key) left.push_back(Json(one));
+      const bool is_it = one["key"].text() == taint.key;
+      there |= is_it;
+      if (!is_it) left.push_back(Json(one));
     });
     object.set({"spec", "taints"}, std::move(left));
-    model.taints.erase(text);
+    model.taints.erase(taint);
+    if (there && value.empty()) return;
+    add_taint(taint.key, taint.effect, value);
+    model.taints[taint] = value;
   }
   void edit_label(const std::string& key, uint64_t choice) {
     if (choice == 0) {
@@ -530,9 +607,15 @@ class HoldsModelTest : public HoldsTest {
     const std::string where = "seed " + std::to_string(seed) + " step " + std::to_string(step) + ": " + object.dump();
     ASSERT_EQ(cordoned(), cordon_held() || model.cordon) << where;
     for (const BareTaint& taint : kTaints) {
-      const std::string text = taint.key + ":" + taint.effect;
-      const auto all = taints();
-      ASSERT_EQ(std::count(all.begin(), all.end(), text), taint_held(taint) || model.taints.contains(text)) << where;
+      std::vector<std::string> values;
+      for (const kube::Taint& one : node().taints) {
+        if (one.key.view() == taint.key) values.emplace_back(one.value.view());
+      }
+      std::vector<std::string> wanted;
+      const auto own = model.taints.find(taint);
+      if (taint_held(taint)) wanted = {""};
+      if (!taint_held(taint) && own != model.taints.end()) wanted = {own->second};
+      ASSERT_EQ(values, wanted) << where;
     }
     const auto all = taints();
     ASSERT_EQ(std::count(all.begin(), all.end(), "untouched=v:NoExecute"), 1) << where;
@@ -573,7 +656,7 @@ TEST_F(HoldsModelTest, WhatIsForeignIsInTheEndAsPeopleLeftIt) {
           if (!cordon_held() || cordoned()) edit_cordon();
           break;
         case 4:
-          edit_taint(kTaints[random.next() % 2]);
+          edit_taint(kTaints[random.next() % 2], random.next() % 3);
           break;
         case 5:
           edit_label(kExclude, random.next() % 3);

@@ -93,7 +93,11 @@ World Controller::Parts::world() const {
           [this](const drain::Key& key) { return p.engine.progress(key); },
           p.atoms,
           options.node_conditions,
-          pause()};
+          pause(),
+          pods_known ? &p.pods : nullptr,
+          p.daemon_sets,
+          options.correct_drift,
+          options.restore_cordon};
 }
 
 // Of another object under the same name nothing is known.
@@ -104,6 +108,7 @@ Memory& Controller::Parts::memory_of(const Maintenance& maintenance) {
   if (memory.uid == maintenance.uid && !wiped) return memory;
   memory = {};
   memory.uid = maintenance.uid;
+  memory.met = p.loop.wall_now();
   memory.written = maintenance.status;
   memory.written_version = maintenance.version;
   memory.bare = memory.written.phase != Phase::none && memory.written.conditions.empty();
@@ -253,5 +258,10 @@ void Controller::leases_known() {
 }
 
 void Controller::decide_all() { parts_->wake_all(); }
+
+void Controller::pods_known() {
+  parts_->pods_known = true;
+  parts_->wake_all();
+}
 
 }  // namespace careen::nodemaintenance

@@ -7,6 +7,7 @@
 #include "io/log.h"
 #include "io/task.h"
 #include "nodemaintenance/controller_options.h"
+#include "nodemaintenance/survey.h"
 
 namespace careen::io {
 class Loop;
@@ -55,6 +56,7 @@ struct ControllerParts {
   io::Log log;
   // Null: nothing is ever paused. Must not tell of changes after the controller is gone.
   budget::Pauses* pauses = nullptr;
+  DaemonSets daemon_sets = {};
 };
 
 class Controller {
@@ -71,6 +73,8 @@ class Controller {
   void leases_known();
   // Something that all decisions depend on has changed, such as the clock.
   void decide_all();
+  // Pods have been listed for the first time; their number is not told before.
+  void pods_known();
 
  private:
   struct Parts;

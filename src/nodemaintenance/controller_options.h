@@ -8,6 +8,8 @@ namespace careen::nodemaintenance {
 struct ControllerOptions {
   std::string lease_namespace = "medik8s-leases";
   bool node_conditions = false;  // write the lifecycle conditions of the Node
+  bool correct_drift = true;     // put back what somebody takes away from a node in maintenance
+  bool restore_cordon = true;    // a cordon from before a maintenance stays at its end
   bool dry_run = false;
 };
 

@@ -98,6 +98,7 @@ struct Controller::Parts {
   kube::SteadyRefusal lifecycle_refusals;  // of writing conditions of nodes
   kube::SteadyRefusal lease_refusals;      // of deleting leases of nodes, and of freeing them
   bool leases_known = false;
+  bool pods_known = false;
   bool running = false;
   bool stopping = false;
   io::Scope acting;  // last: its tasks use everything above

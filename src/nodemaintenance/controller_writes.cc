@@ -167,7 +167,11 @@ void Controller::Parts::status_is_written(const std::string& name, const WriteSt
   memory.written_version = maintenance->version;
   memory.bare = false;
   memory.status_trouble = {};
-  if (effect.status.phase != Phase::failed) memory.counted_uid = memory.held_uid;
+  if (!effect.counted.empty()) {
+    memory.counted_uid = effect.counted;
+  } else if (effect.status.phase != Phase::failed && !memory.held_uid.empty()) {
+    memory.counted_uid = memory.held_uid;
+  }
   if (effect.status.lease_errors == 0) memory.lost_at.reset();
   if (effect.status.phase == before) return;
   if (effect.status.phase == Phase::succeeded) {
@@ -289,7 +293,7 @@ Task<void> Controller::Parts::release_orphan(std::string name) {
   const kube::Node* node = p.nodes.find(name);
   const std::string owner = node ? orphaned_hold(world(), *node) : std::string();
   if (!owner.empty()) {
-    const drain::NodeChange change = drain::release(*node, owner, p.atoms);
+    const drain::NodeChange change = drain::release(*node, owner, p.atoms, earlier_cordon(world()));
     const auto answer = co_await p.client.patch(kube::resources::nodes, "", name, kube::PatchType::merge,
                                                 change.merge_patch(node->version));
     if (answer) {

@@ -8,6 +8,7 @@
 #include "kube/cache.h"
 #include "kube/node.h"
 #include "kube/objects.h"
+#include "kube/pod_store.h"
 #include "nodemaintenance/drain_report.h"
 #include "nodemaintenance/lifecycle.h"
 #include "nodemaintenance/names.h"
@@ -26,8 +27,14 @@ constexpr io::Duration kProgressInterval = io::seconds{1};
 constexpr io::Duration kNewcomers = io::seconds{5};
 // Somebody who takes away what is held gets it back no more often than this.
 constexpr io::Duration kDriftInterval = io::seconds{1};
+// How long a maintenance waits for the pods to be known, so that its first status tells their number. If they cannot be
+// listed at all it begins without.
+constexpr io::Duration kPodsPatience = io::seconds{10};
 // How long a maintenance that is deleted waits for the next one on the node to hold it.
 constexpr io::Duration kHandOver = io::seconds{5};
+
+// The words of the original, whose client refuses to ask for a node without a name.
+constexpr const char* kNamelessText = "resource name may not be empty";
 
 std::string missing_text(std::string_view node) { return fmt::format("nodes \"{}\" not found", node); }
 
@@ -60,11 +67,13 @@ class Deliberation {
   // --- the object wants its node in maintenance ---
 
   void stay() {
+    if (m_.node.empty()) return miss_name();
     if (!node_) return miss_node();
     const Maintenance* owner = world_.roster.owner_of(m_.node);
     if (owner && owner != &m_) return wait_for(*owner);
     if (world_.pause && !holds(m_)) return stand_still();
     if (draft_.phase != Phase::running && draft_.phase != Phase::succeeded) return enter();
+    if (is_uncounted()) return count_late();
     if (!take_lease()) return;
     // While everything is paused the node is left as people have it; the lease is kept, and nothing is evicted.
     if (!world_.pause && !hold_node()) return;
@@ -74,8 +83,16 @@ class Deliberation {
   // Somebody has paused everything before it could begin.
   void stand_still() {
     if (draft_.phase != Phase::succeeded) draft_.phase = Phase::running;
+    if (is_uncounted()) count_pods();
     obstacle(kPaused, world_.pause->text());
     report(world_.pause->text(), Stage::planned);
+  }
+
+  // Nobody can be meant, and nobody ever will: the name cannot be changed. As with the original it does not fail.
+  void miss_name() {
+    draft_.phase = Phase::running;
+    obstacle("InvalidSpec", kNamelessText);
+    report("it names no node");
   }
 
   void miss_node() {
@@ -88,19 +105,47 @@ class Deliberation {
 
   // A node that has failed before is another one now, or was never seen: nothing is counted yet.
   void enter() {
+    if (!world_.pods && now_ < memory_.met + kPodsPatience) {
+      decision_.why = "pods are not known yet";
+      return wake_at(memory_.met + kPodsPatience);
+    }
     Status fresh;
     fresh.phase = Phase::running;
     fresh.conditions = std::move(draft_.conditions);
     draft_ = std::move(fresh);
     set_condition(draft_, kDrained, false, "Waiting", "", now_);
     set_condition(draft_, kBlocked, false, "NothingBlocks", "", now_);
+    count_pods();
     report("it begins");
+  }
+
+  // Once, and before anything is asked for: who looks at a maintenance that waits for its lease sees what it is about,
+  // and who computes percentages has the same number all along.
+  void count_pods() {
+    if (!world_.pods) return;
+    Survey found = survey(*world_.pods, m_, world_.daemon_sets);
+    draft_.total_pods = found.total;
+    draft_.eviction_pods = static_cast<int64_t>(found.pending.size());
+    draft_.pending = std::move(found.pending);
+    counted_ = node_->uid;
+  }
+
+  // It was Running before it could be counted: it waited for another one, or the original failed to.
+  bool is_uncounted() const {
+    return draft_.phase == Phase::running && draft_.total_pods == 0 && draft_.eviction_pods == 0 && !holds(m_) &&
+           world_.pods && world_.pods->count_on(m_.node) > 0;
+  }
+
+  void count_late() {
+    decision_.why = "its pods are counted";
+    count_pods();
+    if (now_ < memory_.status_trouble.retry_at) return wake_at(memory_.status_trouble.retry_at);
+    write_status(true);
   }
 
   void wait_for(const Maintenance& owner) {
     if (holds(m_) && holds(owner)) {
-      return attempt(ReleaseNode{drain::release(*node_, hold_owner(m_.name), world_.atoms), node_->version},
-                     fmt::format("{} came first", owner.name));
+      return attempt(ReleaseNode{release(), node_->version}, fmt::format("{} came first", owner.name));
     }
     draft_.phase = Phase::running;
     obstacle("WaitingForOther", fmt::format("node \"{}\" is in maintenance by NodeMaintenance \"{}\", which came "
@@ -173,11 +218,13 @@ class Deliberation {
     drain::NodeChange change = drain::hold(*node_, hold_owner(m_.name), wanted_hold(m_, now_), world_.atoms, found());
     if (!change.empty()) {
       const io::Wall next = memory_.held_at + kDriftInterval;
-      if (!holds(m_) || memory_.held_uid != node_->uid || now_ >= next) {
+      // Of a node that it has held as this one does, people may take away what they like.
+      const bool leave_it = !world_.correct_drift && holds(m_) && m_.marked;
+      if (!leave_it && (!holds(m_) || memory_.held_uid != node_->uid || now_ >= next)) {
         attempt(HoldNode{std::move(change), node_->version, node_->uid}, "the node is held");
         return false;
       }
-      wake_at(next);
+      if (!leave_it) wake_at(next);
     }
     if (m_.marked) return true;
     attempt(Mark{}, "it is taken over from the original operator");
@@ -198,7 +245,10 @@ class Deliberation {
     drain_if_allowed();
     const drain::Progress* progress = world_.progress(drain_key(m_));
     if (!progress || progress->node_uid != node_->uid) return report("the drain begins");
-    if (!same_node()) draft_.eviction_pods = draft_.total_pods = 0;
+    if (!same_node()) {
+      draft_.eviction_pods = draft_.total_pods = 0;
+      count_pods();
+    }
     if (progress->phase == drain::Progress::Phase::drained) {
       const bool again = draft_.phase == Phase::succeeded && same_node();
       draft_.phase = Phase::succeeded;
@@ -280,7 +330,7 @@ class Deliberation {
   bool release_node() {
     drain::NodeChange change;
     if (holds(m_)) {
-      change = drain::release(*node_, hold_owner(m_.name), world_.atoms);
+      change = release();
     } else if (m_.of_predecessor() && !m_.given_up()) {
       change = undo_predecessor(*node_, m_, now_, world_.atoms);
     }
@@ -291,6 +341,10 @@ class Deliberation {
     const bool is_last = !world_.roster.owner_of(m_.node, &m_);
     if (is_last && tell_lifecycle(Stage::none)) return false;
     return true;
+  }
+
+  drain::NodeChange release() const {
+    return drain::release(*node_, hold_owner(m_.name), world_.atoms, earlier_cordon(world_));
   }
 
   // --- common ---
@@ -347,7 +401,7 @@ class Deliberation {
   }
 
   void write_status(bool urgent, bool counts_attempt = false) {
-    decision_.effect = WriteStatus{std::move(draft_), urgent, counts_attempt};
+    decision_.effect = WriteStatus{std::move(draft_), urgent, counts_attempt, counted_};
   }
 
   bool tell_lifecycle(Stage stage) {
@@ -365,6 +419,7 @@ class Deliberation {
   const kube::Node* node_;
   drain::Holds holds_;
   Status draft_;
+  std::string counted_;  // UID of the node whose pods are counted in the draft, by this decision
   std::string failure_prefix_;
   Decision decision_;
 };

@@ -14,6 +14,7 @@
 #include "drain/options.h"
 #include "io/time.h"
 #include "nodemaintenance/maintenance.h"
+#include "nodemaintenance/survey.h"
 
 namespace careen::budget {
 struct Pause;
@@ -45,6 +46,7 @@ struct Trouble {
 // What this process knows of an object beyond what the API server keeps.
 struct Memory {
   std::string uid;                    // of the object
+  io::Wall met{};                     // when this process first looked at it
   Status written;                     // as it was last to be; what the server made of it does not matter
   io::Wall written_at{};              // by this process
   uint64_t written_version = 0;       // of the object, when that was written or found
@@ -72,6 +74,10 @@ struct World {
   kube::AtomPool& atoms;
   bool node_conditions = false;
   const budget::Pause* pause = nullptr;  // of everything; null: none
+  const kube::PodStore* pods = nullptr;  // null: not known yet
+  DaemonSets daemon_sets = {};
+  bool correct_drift = true;   // what somebody takes away from a node that is held is put back
+  bool restore_cordon = true;  // a cordon from before the maintenance stays at its end
 };
 
 // Our finalizer and our mark are put there.
@@ -82,6 +88,7 @@ struct WriteStatus {
   Status status;
   bool urgent = false;          // not to be delayed by the pace of progress writes
   bool counts_attempt = false;  // it says that the lease was found lost once more
+  std::string counted = {};     // UID of the node whose pods were counted for it; empty: they were not
 };
 struct RequestLease {
   bool create = false;
@@ -130,6 +137,8 @@ Decision decide(const World& world, std::string_view name, const Memory& memory,
 // A hold on the node whose NodeMaintenance is gone without having let go: somebody took its finalizer, or it is about
 // another node now. Empty when there is none.
 std::string orphaned_hold(const World& world, const kube::Node& node);
+
+drain::EarlierCordon earlier_cordon(const World& world);
 
 // Undoes what the original operator did to a node, as if careen had held it: one change.
 drain::NodeChange undo_predecessor(const kube::Node& node, const Maintenance& maintenance, io::Wall now,

@@ -94,10 +94,11 @@ void report_blocked(Status& status, const Progress& progress, io::Wall now) {
   set_condition(status, kBlocked, false, "NothingBlocks", "", now);
 }
 
-// A drain that was begun again, by a new leader say, does not know of the pods that are gone already.
+// Only where nobody counted before it began: the numbers stay what they were then, whoever comes since.
 void take_counts(Status& status, const Progress& progress) {
-  status.eviction_pods = std::max<int64_t>(status.eviction_pods, progress.pods_to_evict);
-  if (status.total_pods == 0) status.total_pods = progress.total_pods;
+  if (status.eviction_pods != 0 || status.total_pods != 0) return;
+  status.eviction_pods = progress.pods_to_evict;
+  status.total_pods = progress.total_pods;
 }
 
 }  // namespace

@@ -69,6 +69,10 @@ drain::Hold wanted_hold(const Maintenance& maintenance, io::Wall now) {
   return hold;
 }
 
+drain::EarlierCordon earlier_cordon(const World& world) {
+  return world.restore_cordon ? drain::EarlierCordon::stays : drain::EarlierCordon::ends;
+}
+
 drain::NodeChange undo_predecessor(const kube::Node& node, const Maintenance& maintenance, io::Wall now,
                                    kube::AtomPool& atoms) {
   const std::string owner = hold_owner(maintenance.name);

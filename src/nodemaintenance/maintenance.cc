@@ -142,6 +142,7 @@ Maintenance parse_maintenance(const kube::Object& object) {
     out.options = std::move(*options);
   } else {
     out.mistake = std::move(options.error().message);
+    out.options = *drain_options({});
   }
   out.status = parse_status(object.document["status"]);
   return out;

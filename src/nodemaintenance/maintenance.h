@@ -63,9 +63,9 @@ struct Maintenance {
   std::string reason;
   bool deleting = false;
   std::vector<std::string> finalizers;
-  bool marked = false;  // begun, or taken over, by careen
-  drain::Options options;
-  std::string mistake;  // what is wrong with spec.drain; nothing is evicted while there is something
+  bool marked = false;     // begun, or taken over, by careen
+  drain::Options options;  // as usual when there is a mistake
+  std::string mistake;     // what is wrong with spec.drain; nothing is evicted while there is something
   Status status;
 
   bool has_finalizer() const;

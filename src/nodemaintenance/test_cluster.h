@@ -126,6 +126,7 @@ class MaintenanceTest : public testing::Test {
     io::Task<void> tell_pods() {
       co_await pod_reflector.synced_gate().wait();
       engine.pods_known();
+      controller.pods_known();
     }
     io::Task<void> tell_budgets() {
       co_await budget_reflector.synced_gate().wait();

@@ -95,7 +95,8 @@ Replica::Core::Core(const Replica& replica, ReplicaParts p, ReplicaOptions optio
           options_.controller),
       maintenance_(
           {loop_, maintenance_client_, atoms_, decoder_, maintenances_, nodes_, pods_, leases_, engine_, events_,
-           metrics_, problems_, p.random, p.log.named("controllers.NodeMaintenance"), &pause_watch_.pauses()},
+           metrics_, problems_, p.random, p.log.named("controllers.NodeMaintenance"), &pause_watch_.pauses(),
+           [this](std::string_view ns, std::string_view name) { return daemon_set(ns, name); }},
           options_.maintenance),
       shuffles_(shuffle_parts()),
       config_(

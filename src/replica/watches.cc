@@ -96,6 +96,7 @@ void Replica::Core::watch_pods() {
   scope_.spawn(tell_when_known(pod_reflector_, [this] {
     controller_.pods_known();
     engine_.pods_known();
+    maintenance_.pods_known();
   }));
 }
 

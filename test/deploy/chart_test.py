@@ -249,6 +249,38 @@ class ChartTest(unittest.TestCase):
             if "webhook" in peers:
                 self.assertEqual(peers["webhook"], [{"ipBlock": {"cidr": "10.1.0.0/16"}}] if told else None)
 
+    def test_a_dry_run_registers_no_webhook(self):
+        """Nobody would serve it, and with the policy Fail nobody could create a NodeMaintenance."""
+        rehearsal = objects(render("rehearsal"))
+        self.assertIsNone(find(rehearsal, "ValidatingWebhookConfiguration"))
+        self.assertIsNone(find(rehearsal, "Service", "careen-webhook"))
+        container = find(rehearsal, "Deployment")["spec"]["template"]["spec"]["containers"][0]
+        self.assertIn("--dry-run", container["args"])
+        self.assertFalse([flag for flag in container["args"] if flag.startswith("--webhook")])
+        self.assertNotIn("webhook", [port["name"] for port in container["ports"]])
+        self.assertLessEqual({"--restore-cordon=false", "--correct-drift=false"}, set(container["args"]))
+
+    def test_the_webhook_is_called_for_what_the_crd_does_not_refuse(self):
+        """Not for careen's own writes of finalizers, wherever the API server can tell them apart."""
+        def webhook(*flags):
+            return find(objects(render("default", *flags)), "ValidatingWebhookConfiguration")["webhooks"][0]
+
+        def operations(*flags):
+            return webhook(*flags)["rules"][0]["operations"]
+        self.assertEqual(operations(), ["CREATE"])
+        self.assertNotIn("matchConditions", webhook())
+        wanted = ("--set", "webhook.onUpdate=true")
+        self.assertEqual(operations(*wanted), ["CREATE", "UPDATE"])
+        self.assertIn("nodeName", webhook(*wanted)["matchConditions"][0]["expression"])
+        self.assertNotIn("matchConditions", webhook(*wanted, "--kube-version", "1.27.0"))
+        self.assertEqual(webhook()["rules"][0]["resources"], ["nodemaintenances"], "not their status")
+
+    def test_host_network(self):
+        pod = find(objects(render("default", "--set", "hostNetwork=true")), "Deployment")["spec"]["template"]["spec"]
+        self.assertTrue(pod["hostNetwork"])
+        self.assertEqual(pod["dnsPolicy"], "ClusterFirstWithHostNet")
+        self.assertNotIn("hostNetwork", find(objects(render("default")), "Deployment")["spec"]["template"]["spec"])
+
     def test_roles_are_bound(self):
         """Every role but those for people is bound to careen's account, under its own name."""
         for name in self.each():

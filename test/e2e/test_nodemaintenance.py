@@ -88,6 +88,72 @@ class NodeMaintenanceTest(MaintenanceTest):
         self.assertIn(foreign, after["spec"]["taints"])
         self.assertNotIn("medik8s.io/drain", [taint["key"] for taint in after["spec"]["taints"]])
 
+    def test_a_taint_with_a_value_gives_way_and_comes_back(self):
+        """Of somebody else's drain taint only the value goes, for as long as the maintenance lasts."""
+        node = self.node_names[0]
+        mine = {"key": "medik8s.io/drain", "value": "storage", "effect": "NoSchedule"}
+        self.api.patch(f"/api/v1/nodes/{node}", {"spec": {"taints": [mine]}})
+        self._operator()
+        self.maintain("valued", node)
+        self.wait_phase("valued", "Succeeded")
+        self.check_in_maintenance(node)
+        self.assertEqual([taint.get("value") for taint in self.node(node)["spec"]["taints"]
+                          if taint["key"] == "medik8s.io/drain"], [None])
+        self.release("valued")
+        poll(lambda: self.node(node)["spec"].get("taints") == [mine], 20, "the taint to be as it was")
+
+    def test_an_earlier_cordon_ends_if_that_is_wanted(self):
+        """As the original: --restore-cordon=false, with the taint that the control plane has put there."""
+        node = self.node_names[0]
+        self.api.patch(f"/api/v1/nodes/{node}", {"spec": {"unschedulable": True}})
+        poll(lambda: self.node(node)["spec"].get("taints"), 20, "the taint of the cordon")
+        self.start_operator("--restore-cordon=false").wait_ready()
+        self.maintain("uncordons", node)
+        self.wait_phase("uncordons", "Succeeded")
+        self.check_in_maintenance(node)
+        self.release("uncordons")
+        self.check_released(node)
+
+    def test_people_may_uncordon_if_that_is_wanted(self):
+        """As the original: --correct-drift=false."""
+        node = self.node_names[0]
+        self.start_operator("--correct-drift=false").wait_ready()
+        self.maintain("lenient", node)
+        self.wait_phase("lenient", "Succeeded")
+        self.api.patch(f"/api/v1/nodes/{node}", {"spec": {"unschedulable": None, "taints": None}})
+        time.sleep(4)
+        self.assertFalse(self.node(node)["spec"].get("unschedulable", False))
+        self.release("lenient")
+        self.check_released(node)
+
+    def test_the_counts_are_there_while_it_waits_for_the_lease(self):
+        """Consoles that divide by evictionPods show no finished maintenance that has not begun."""
+        node = self.node_names[0]
+        self.bare_pod("one", node)
+        self.bare_pod("two", node)
+        self.hold_lease(node)
+        self._operator()
+        self.maintain("waits", node)
+        waiting = self.wait_maintenance("waits", lambda found: (condition(found, "Blocked") or ("",))[0] == "True", 60,
+                                        "the lease to hold it up")["status"]
+        self.assertEqual((waiting["phase"], waiting["evictionPods"], waiting["totalpods"]), ("Running", 2, 2))
+        self.assertEqual(waiting["pendingPods"], ["one", "two"])
+        self.assertNotIn("drainProgress", waiting)
+        self.assertFalse(self.node(node)["spec"].get("unschedulable", False))
+        self.bare_pod("three", node)
+        self.api.delete(f"{LEASES}/node-{node}")
+        done = self.wait_phase("waits", "Succeeded")["status"]
+        self.assertEqual((done["evictionPods"], done["totalpods"], done["drainProgress"]), (2, 2, 100))
+
+    def test_a_maintenance_without_a_node_name(self):
+        """Without a webhook it can be created: it runs, says why nothing happens, and can be deleted."""
+        self._operator()
+        self.maintain("nameless", "")
+        found = self.wait_maintenance("nameless", lambda one: one.get("status", {}).get("lastError"), 30, "its status")
+        self.assertEqual((found["status"]["phase"], found["status"]["lastError"]),
+                         ("Running", "resource name may not be empty"))
+        self.release("nameless")
+
     def test_budget_blocks_and_frees(self):
         """The object says which budget blocks; the pod is not asked for again and again; freed, it goes at once."""
         node = self.node_names[0]

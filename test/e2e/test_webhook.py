@@ -6,9 +6,13 @@ import subprocess
 import threading
 import time
 
+import yaml
+
 from api import Refused, side_by_side
 from careen import free_port, http_get, poll
-from maintenance import API, MaintenanceTest
+from cluster import ROOT
+from harness import profile_config
+from maintenance import API, FINALIZER, MaintenanceTest, shipped_roles
 
 PATH = "/validate-nodemaintenance-medik8s-io-v1beta1-nodemaintenance"
 CONFIGURATIONS = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations"
@@ -44,7 +48,7 @@ class WebhookTest(MaintenanceTest):
         self.api.delete(f"{CONFIGURATIONS}/{self.configuration}")
         super().tearDown()
 
-    def _register(self, bundle=None):
+    def _register(self, bundle=None, operations=("CREATE", "UPDATE")):
         client = {"url": f"https://127.0.0.1:{self.port}{PATH}"}
         if bundle:
             client["caBundle"] = base64.b64encode(bundle.encode()).decode()
@@ -53,7 +57,7 @@ class WebhookTest(MaintenanceTest):
                 "name": "vnodemaintenance.kb.io", "clientConfig": client, "failurePolicy": "Fail", "sideEffects": "None",
                 "admissionReviewVersions": ["v1"], "timeoutSeconds": 15,
                 "rules": [{"apiGroups": ["nodemaintenance.medik8s.io"], "apiVersions": ["v1beta1"],
-                           "operations": ["CREATE", "UPDATE"], "resources": ["nodemaintenances"]}]}]})
+                           "operations": list(operations), "resources": ["nodemaintenances"]}]}]})
 
     def _wait_called(self):
         """The API server learns of a configuration by a watch, and of the CA in it."""
@@ -88,7 +92,8 @@ class WebhookTest(MaintenanceTest):
         self._denied(lambda: self.maintain("a", "e2e-missing"), "invalid nodeName, no node with name e2e-missing found")
         self.maintain("a", node)
         self._denied(lambda: self.maintain("b", node), f"invalid nodeName, a NodeMaintenance for node {node} already exists")
-        self._denied(lambda: self.api.patch(f"{API}/a", {"spec": {"nodeName": other}}), "updating spec.NodeName isn't allowed")
+        self._refused_by_the_crd(lambda: self.api.patch(f"{API}/a", {"spec": {"nodeName": other}}))
+        self._refused_by_the_crd(lambda: self.api.patch(f"{API}/a", {"spec": None}))
         self.api.patch(f"{API}/a", {"spec": {"reason": "another"}})
         self.wait_phase("a", "Succeeded")
         self.release("a")
@@ -97,6 +102,114 @@ class WebhookTest(MaintenanceTest):
         self.assertGreaterEqual(metrics.sum("controller_runtime_webhook_requests_total", webhook=PATH), 6)
         self.assertEqual(metrics.sum("controller_runtime_webhook_requests_total", webhook=PATH, code="500"), 0)
         self.assertEqual(http_get(careen.health_port, "/readyz/webhook")[0], 200)
+
+    def test_update_under_the_originals_crd_and_registration(self):
+        """It has no rule for nodeName, and the webhook is called for every change: careen judges as the original."""
+        node, other = self.node_names[:2]
+        path = os.path.join(self.folder, "crd.yaml")
+        with open(os.path.join(ROOT, "deploy", "crds", "nodemaintenance.yaml")) as file:
+            crd = yaml.safe_load(file)
+        schema = crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
+        del schema["x-kubernetes-validations"]
+        del schema["properties"]["spec"]["properties"]["nodeName"]["x-kubernetes-validations"]
+        with open(path, "w") as file:
+            yaml.safe_dump(crd, file)
+        self.cluster.kubectl("apply", "--server-side", "--force-conflicts", "-f", path)
+        self._self_signed()
+        self.maintain("a", node)
+
+        def denied():
+            try:
+                self.api.patch(f"{API}/a", {"spec": {"nodeName": other}})
+            except Refused as error:
+                return error.status == 403 and "denied the request: updating spec.NodeName isn't allowed" in str(error)
+            return False
+        # Until the API server has taken the CRD its own rule refuses that.
+        poll(denied, 30, "the webhook to refuse another node", 0.3)
+        self.api.patch(f"{API}/a", {"spec": {"reason": "another"}})
+        self.wait_phase("a", "Succeeded")
+        self.release("a")
+
+    def test_an_unreachable_webhook_is_in_nobodys_way_but_creations(self):
+        """As it is shipped, with nobody behind it: finalizers and statuses are written, and nodeName stays."""
+        first, second, other = self.node_names[:3]
+        self.maintain("a", first)
+        self.bare_pod("db-0", second)
+        self.budget("db", "db-0", 1)
+        self.maintain("b", second)
+        self._register(operations=self._shipped_operations())  # nobody listens on that port
+        poll(lambda: self._creation_fails(other), 60, "the API server to call nobody", 0.3)
+
+        self.start_operator().wait_ready()
+        self.assertEqual(self.wait_phase("a", "Succeeded")["metadata"]["finalizers"], [FINALIZER])
+        found = self.wait_phase("b", "Running")
+        self.assertEqual((found["status"]["evictionPods"], found["status"]["pendingPods"]), (1, ["db-0"]))
+        self._refused_by_the_crd(lambda: self.api.patch(f"{API}/a", {"spec": {"nodeName": other}}))
+        self.free_budget("db")
+        self.wait_phase("b", "Succeeded")
+        self.release("a")
+        self.release("b")
+        self.check_released(first)
+        self.assertTrue(self._creation_fails(other), "nobody has served it all the time")
+
+    def test_a_broken_configuration_and_a_restart(self):
+        """Of profiles alone nothing is decided: maintenances go on, and their webhook is served by a replica that
+        has never seen a good file."""
+        first, second = self.node_names[:2]
+        config = self.write("maintenance.yaml", "profiles: [\n")
+        self._register()
+        kubeconfig = self.restricted(*shipped_roles())
+        flags = ("--controllers=profiles,nodemaintenance", "--cache-pods=false", f"--webhook-bind-address=127.0.0.1:{self.port}",
+                 "--webhook-self-signed", "--webhook-host=127.0.0.1", f"--webhook-configuration={self.configuration}",
+                 "--webhook-secret=careen-webhook-tls")
+        careen = self.start_elected(config, *flags, kubeconfig=kubeconfig).wait_ready()
+        self._wait_called()
+        key = self.check_reported(careen, "^config$", "maintenance.yaml", ready=True)
+        self.maintain("a", first)
+        self._denied(lambda: self.maintain("b", first), f"invalid nodeName, a NodeMaintenance for node {first} already exists")
+        self.wait_phase("a", "Succeeded")
+        careen.kill()
+        careen = self.start_elected(config, *flags, kubeconfig=kubeconfig).wait_ready()
+        self._denied(lambda: self.maintain("b", first), f"invalid nodeName, a NodeMaintenance for node {first} already exists")
+        self.release("a")
+        self.check_released(first)
+        key = self.check_reported(careen, "^config$", "maintenance.yaml", ready=True)
+        self.want_maintenance([second])
+        self.write("maintenance.yaml", profile_config())
+        self.check_recovered(careen, key)
+        self.watch.wait_until(self.done([second]), 60, "a round after the repair")
+
+    def test_a_dry_run_is_not_ready_for_a_webhook_that_it_does_not_serve(self):
+        careen = self.start(None, "--dry-run", "--controllers=nodemaintenance",
+                            f"--webhook-bind-address=127.0.0.1:{self.port}")
+        careen.wait_log(lambda line: line["msg"] == "node maintenances are known", 30, "the caches")
+        self.assertEqual(http_get(careen.health_port, "/readyz/caches")[0], 200)
+        status, text = http_get(careen.health_port, "/readyz")
+        self.assertEqual(status, 503, text)
+        self.assertIn("[-]webhook failed: a dry run serves no webhook", text)
+        self.start(None, "--dry-run", "--controllers=nodemaintenance").wait_ready()
+
+    def _shipped_operations(self):
+        with open(os.path.join(ROOT, "deploy", "manifests", "careen.yaml")) as file:
+            for document in yaml.safe_load_all(file):
+                if document["kind"] == "ValidatingWebhookConfiguration":
+                    return document["webhooks"][0]["rules"][0]["operations"]
+        raise AssertionError("no webhook is shipped")
+
+    def _creation_fails(self, node):
+        try:
+            self.api.call("POST", API, {"apiVersion": "nodemaintenance.medik8s.io/v1beta1", "kind": "NodeMaintenance",
+                                        "metadata": {"name": "probe"}, "spec": {"nodeName": node}}, attempts=1)
+        except Refused as error:
+            return "failed calling webhook" in str(error)
+        self.api.delete(f"{API}/probe")
+        return False
+
+    def _refused_by_the_crd(self, function):
+        with self.assertRaises(Refused) as raised:
+            function()
+        self.assertEqual(raised.exception.status, 422)
+        self.assertIn("updating spec.NodeName isn't allowed", str(raised.exception))
 
     def test_only_one_of_many(self):
         """Ten creations for one node at the same time: one object, nine refusals."""

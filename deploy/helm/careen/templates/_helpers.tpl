@@ -39,8 +39,9 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- define "careen.nodemaintenance" -}}
 {{- if has "nodemaintenance" .Values.controllers }}true{{ end -}}
 {{- end -}}
+{{- /* A dry run serves none, so none is registered: it would keep everybody from creating objects. */ -}}
 {{- define "careen.webhook" -}}
-{{- if and .Values.webhook.enabled (has "nodemaintenance" .Values.controllers) }}true{{ end -}}
+{{- if and .Values.webhook.enabled (has "nodemaintenance" .Values.controllers) (not .Values.dryRun) }}true{{ end -}}
 {{- end -}}
 {{- define "careen.selfSigned" -}}
 {{- if and (include "careen.webhook" .) (eq .Values.webhook.certificate "selfSigned") }}true{{ end -}}
