@@ -23,6 +23,18 @@ void refuse(CLI::App& command, const std::string& flag, const std::string& reaso
       ->group("Not available");
 }
 
+// The same for a switch: without a value it is on, as Go has it.
+void refuse_switch(CLI::App& command, const std::string& flag, const std::string& reason) {
+  command
+      .add_flag_function(
+          flag,
+          [reason](int64_t on) {
+            if (on > 0) throw CLI::ValidationError(reason);
+          },
+          "refused: " + reason)
+      ->group("Not available");
+}
+
 void add_duration(CLI::App& command, const std::string& flag, io::Duration& target, const std::string& help) {
   command.add_option_function<std::string>(
       flag,
@@ -71,8 +83,9 @@ void add_profile_flags(CLI::App& command, RunOptions& options) {
       ->group(group);
   command.add_option("--slack-api", options.slack_api, "Where slackThread posts to [https://slack.com/api]")
       ->group(group);
-  refuse(command, "--enable-esx-maintenance", "the ESX integration is not available in this version");
-  refuse(command, "--enable-kubernikus-maintenance", "the Kubernikus integration is not available in this version");
+  refuse_switch(command, "--enable-esx-maintenance", "the ESX integration is not available in this version");
+  refuse_switch(command, "--enable-kubernikus-maintenance",
+                "the Kubernikus integration is not available in this version");
 }
 
 void add_maintenance_flags(CLI::App& command, RunOptions& options) {

@@ -141,5 +141,14 @@ TEST(RunFlags, TheManagerStartsAsTheOriginalsManifestSaysAndChangesNothingThatIs
   EXPECT_THAT(words, Not(Contains("--metrics-secure")));
 }
 
+TEST(RunFlags, IntegrationsThatAreNotThereAreRefusedInEveryForm) {
+  for (const std::string flag : {"--enable-esx-maintenance", "-enable-kubernikus-maintenance"}) {
+    for (const char* const on : {"", "=true", "=1", "=t"}) {
+      EXPECT_THAT(parse({flag + on}).error, HasSubstr("is not available in this version")) << flag << on;
+    }
+    for (const char* const off : {"=false", "=0", "=f"}) EXPECT_EQ(parse({flag + off}).error, "") << flag << off;
+  }
+}
+
 }  // namespace
 }  // namespace careen::app

@@ -1,8 +1,10 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <tuple>
 
 #include "app/cluster_flags.h"
@@ -13,6 +15,7 @@
 #include "app/screen.h"
 #include "io/files.h"
 #include "io/real_loop.h"
+#include "io/time.h"
 #include "kube/json.h"
 #include "profiles/config.h"
 #include "profiles/plugins.h"
@@ -49,6 +52,23 @@ std::vector<Finding> findings_of(const ConfigReport& report, bool strict) {
            std::tuple_cat(place(b), std::tie(b.severity, b.what.message));
   });
   return findings;
+}
+
+// What careen does and maintenance-controller only promised. It is meant as it is written, so being strict changes
+// nothing about it; told once, however many triggers do it.
+std::optional<Finding> forced_evictions(const std::string& file, const profiles::Config& config) {
+  std::vector<std::string> names;
+  for (const profiles::TriggerInstance& instance : config.triggers) {
+    if (const auto after = instance.trigger->overrides_budgets_after()) {
+      names.push_back(fmt::format("\"{}\" (after {})", instance.name, io::format_duration(*after)));
+    }
+  }
+  if (names.empty()) return std::nullopt;
+  return Finding{Severity::warning,
+                 {file, 0, 0,
+                  fmt::format("forceEviction deletes pods past their disruption budgets, which maintenance-controller "
+                              "never did: {} {}",
+                              names.size() == 1 ? "trigger" : "triggers", fmt::join(names, ", "))}};
 }
 
 ConfigReport examine(io::Files& files, const std::string& file, const profiles::PluginRegistry& registry) {
@@ -95,7 +115,9 @@ int validate(const ValidateOptions& options) {
   bool valid = true;
   for (const std::string& file : options.files) {
     const ConfigReport report = examine(files, file, registry);
-    const std::vector<Finding> findings = findings_of(report, options.strict);
+    std::vector<Finding> findings = findings_of(report, options.strict);
+    const auto forced = report.config ? forced_evictions(file, *report.config) : std::nullopt;
+    if (forced) findings.push_back(*forced);
     const bool is_valid = std::none_of(findings.begin(), findings.end(),
                                        [](const Finding& finding) { return finding.severity == Severity::error; });
     valid = valid && is_valid;

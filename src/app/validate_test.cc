@@ -83,6 +83,23 @@ TEST_F(CommandTest, ValidateStrictlyMakesWarningsErrors) {
   }
 }
 
+TEST_F(CommandTest, ValidateTellsOnceOfDrainsThatOverrideBudgets) {
+  const std::string file = write("forced.yaml",
+                                 "intervals: {requeue: 30s}\ninstances:\n  trigger:\n"
+                                 "  - {name: a, type: eviction, config: {action: drain, forceEviction: true}}\n"
+                                 "  - {name: b, type: eviction, config: {action: drain, forceEviction: true, "
+                                 "evictionTimeout: 5m}}\n"
+                                 "  - {name: c, type: eviction, config: {action: drain}}\n");
+  for (const std::vector<std::string>& words :
+       {std::vector<std::string>{"validate", file}, {"validate", "--strict", file}}) {
+    const Result result = careen(words);
+    EXPECT_EQ(result.code, 0) << "it is meant as it is written";
+    EXPECT_EQ(result.err, file +
+                              ": warning: forceEviction deletes pods past their disruption budgets, which "
+                              "maintenance-controller never did: triggers \"a\" (after 10m), \"b\" (after 5m)\n");
+  }
+}
+
 TEST_F(CommandTest, ValidateForPrograms) {
   const std::string broken = write("broken.yaml", kBroken), good = write("good.yaml", kGood);
   const Result result = careen({"validate", "-o", "json", broken, good});

@@ -28,7 +28,10 @@ void read_owner(value& v, PodFacts& pod) {
       controller = raw::boolean(field).value_or(false);
     }
   });
-  if (!controller) return;
+  if (!controller) {
+    pod.others.emplace_back(kind, name);
+    return;
+  }
   pod.owner_kind = kind;
   pod.owner_name = name;
 }

@@ -51,6 +51,8 @@ uint32_t to_seconds_since_1970(io::Wall time) {
   return static_cast<uint32_t>(std::clamp<int64_t>(seconds, 1, std::numeric_limits<uint32_t>::max()));
 }
 
+std::string_view first_line(std::string_view text) { return text.substr(0, text.find('\n')); }
+
 }  // namespace
 
 SmallText::SmallText(std::string_view text) {
@@ -76,12 +78,20 @@ std::string_view SmallText::view() const {
 
 size_t SmallText::heap_bytes() const { return bytes_.back() == kFar ? far().length : 0; }
 
-std::string_view PodRecord::owner_kind() const { return owner.view().substr(0, owner.view().find('/')); }
+std::string_view PodRecord::owner_kind() const {
+  const std::string_view controller = first_line(owner.view());
+  return controller.substr(0, controller.find('/'));
+}
 
 std::string_view PodRecord::owner_name() const {
+  const std::string_view controller = first_line(owner.view());
+  const size_t slash = controller.find('/');
+  return slash == std::string_view::npos ? std::string_view{} : controller.substr(slash + 1);
+}
+
+std::string_view PodRecord::other_owners() const {
   const std::string_view text = owner.view();
-  const size_t slash = text.find('/');
-  return slash == std::string_view::npos ? std::string_view{} : text.substr(slash + 1);
+  return text.substr(std::min(first_line(text).size() + 1, text.size()));
 }
 
 std::string_view PodRecord::name_rest() const {
@@ -132,6 +142,7 @@ Pod PodRecord::view() const {
   pod.node = node.view();
   pod.owner_kind = owner_kind();
   pod.owner_name = owner_name();
+  pod.other_owners = other_owners();
   pod.label_set = labels.view();
   pod.finalizers = finalizers.view();
   if (deletion != 0) pod.deletion = io::Wall{io::seconds{deletion}};
@@ -162,12 +173,15 @@ PodRecord make_record(const PodFacts& facts, AtomPool& atoms, std::string& scrat
     record.grace = static_cast<uint32_t>(std::clamp<int64_t>(seconds, 0, std::numeric_limits<uint32_t>::max() - 1) + 1);
   }
 
-  if (!facts.owner_kind.empty()) {
-    scratch.assign(facts.owner_kind).append("/").append(facts.owner_name);
+  if (!facts.owner_kind.empty() || !facts.others.empty()) {
+    scratch.clear();
+    if (!facts.owner_kind.empty()) scratch.assign(facts.owner_kind).append("/").append(facts.owner_name);
+    for (const auto& [kind, name] : facts.others) scratch.append("\n").append(kind).append("/").append(name);
     record.owner = atoms.intern(scratch);
-    const auto limit = std::min<size_t>({facts.owner_name.size(), facts.name.size(), 255});
+    const std::string_view owner = record.owner_name();
+    const auto limit = std::min<size_t>({owner.size(), facts.name.size(), 255});
     const auto differ =
-        std::mismatch(facts.name.begin(), facts.name.begin() + static_cast<ptrdiff_t>(limit), facts.owner_name.begin());
+        std::mismatch(facts.name.begin(), facts.name.begin() + static_cast<ptrdiff_t>(limit), owner.begin());
     record.owner_prefix = static_cast<uint8_t>(differ.first - facts.name.begin());
   }
 

@@ -48,7 +48,7 @@ struct PodRecord {
   std::array<uint8_t, 16> uid{};
   uint64_t version = 0;
   Atom ns, node;
-  Atom owner;             // "Kind/name"
+  Atom owner;             // "Kind/name" of the controller; each on a line after that, the other owners
   Atom labels;            // "key\0value\0", sorted by key
   Atom finalizers;        // separated by commas
   SmallText rest;         // of the name; a UID that is no UUID follows after a NUL
@@ -67,6 +67,7 @@ struct PodRecord {
 
   std::string_view owner_kind() const;
   std::string_view owner_name() const;
+  std::string_view other_owners() const;
   std::string_view name_rest() const;
   std::string name() const;
   bool named(std::string_view wanted_ns, std::string_view wanted_name) const;

@@ -170,6 +170,16 @@ std::optional<std::string_view> Pod::label(std::string_view key) const {
   return found;
 }
 
+void Pod::for_each_owner(const std::function<void(std::string_view, std::string_view)>& visit) const {
+  if (!owner_kind.empty()) visit(owner_kind, owner_name);
+  for (std::string_view left = other_owners; !left.empty();) {
+    const std::string_view line = left.substr(0, left.find('\n'));
+    left.remove_prefix(std::min(line.size() + 1, left.size()));
+    const size_t slash = line.find('/');
+    if (slash != std::string_view::npos) visit(line.substr(0, slash), line.substr(slash + 1));
+  }
+}
+
 void Pod::for_each_label(const std::function<void(std::string_view, std::string_view)>& visit) const {
   const auto cut = [](std::string_view& text) {
     const size_t end = std::min(text.find('\0'), text.size());

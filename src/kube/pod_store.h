@@ -36,6 +36,7 @@ struct PodFacts {
   uint64_t version = 0;
   std::string_view node;                                              // empty until it is scheduled
   std::string_view owner_kind, owner_name;                            // of its controller; empty when it has none
+  std::vector<std::pair<std::string_view, std::string_view>> others;  // kinds and names of its other owners
   std::vector<std::pair<std::string_view, std::string_view>> labels;  // in any order
   std::vector<std::string_view> finalizers;
   std::optional<io::Wall> deletion;  // deletionTimestamp, in whole seconds: it is gone by then, or its node is dead
@@ -64,8 +65,9 @@ struct Pod {
   uint64_t version = 0;
   std::string_view node;
   std::string_view owner_kind, owner_name;
-  std::string_view label_set;   // see label()
-  std::string_view finalizers;  // separated by commas
+  std::string_view other_owners;  // "Kind/name", each on a line; see for_each_owner()
+  std::string_view label_set;     // see label()
+  std::string_view finalizers;    // separated by commas
   std::optional<io::Wall> deletion;
   std::optional<io::Duration> deletion_grace;
   int32_t priority = 0;
@@ -75,6 +77,8 @@ struct Pod {
   std::optional<std::string_view> label(std::string_view key) const;
   // visit(key, value), sorted by key.
   void for_each_label(const std::function<void(std::string_view, std::string_view)>& visit) const;
+  // visit(kind, name): its controller first, if it has one, then the other owners.
+  void for_each_owner(const std::function<void(std::string_view, std::string_view)>& visit) const;
   bool terminating() const { return deletion.has_value(); }
   bool finished() const { return phase == PodPhase::succeeded || phase == PodPhase::failed; }
 };

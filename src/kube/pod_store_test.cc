@@ -70,6 +70,9 @@ TEST_F(PodStoreTest, ReadsThePodAsItWasSent) {
   EXPECT_EQ(pod->node, "worker-1");
   EXPECT_EQ(pod->owner_kind, "ReplicaSet");
   EXPECT_EQ(pod->owner_name, "web-7d9f8c6b5");
+  std::vector<std::pair<std::string, std::string>> owners;
+  pod->for_each_owner([&](std::string_view kind, std::string_view name) { owners.emplace_back(kind, name); });
+  EXPECT_THAT(owners, ElementsAre(Pair("ReplicaSet", "web-7d9f8c6b5"), Pair("Other", "x")));
   EXPECT_EQ(pod->priority, 1000);
   EXPECT_EQ(pod->phase, PodPhase::running);
   EXPECT_FALSE(pod->finished());
@@ -101,6 +104,19 @@ TEST_F(PodStoreTest, ABarePodHasNeitherOwnerNorNodeNorLabels) {
   EXPECT_FALSE(pod->terminating());
   EXPECT_EQ(pod->phase, PodPhase::pending);
   EXPECT_EQ(pods.count_on(""), 0u);
+}
+
+TEST_F(PodStoreTest, OwnersThatDoNotControlItAreKnownToo) {
+  ASSERT_TRUE(pods.put_json(R"({"metadata":{"name":"set-0","namespace":"ns","resourceVersion":"1",
+      "ownerReferences":[{"kind":"StatefulSet","name":"set"},{"kind":"Job","name":"set-0","controller":false}]}})"));
+  const auto pod = pods.find("ns", "set-0");
+  ASSERT_TRUE(pod);
+  EXPECT_EQ(pod->name, "set-0");
+  EXPECT_EQ(pod->owner_kind, "");
+  EXPECT_EQ(pod->owner_name, "");
+  std::vector<std::pair<std::string, std::string>> owners;
+  pod->for_each_owner([&](std::string_view kind, std::string_view name) { owners.emplace_back(kind, name); });
+  EXPECT_THAT(owners, ElementsAre(Pair("StatefulSet", "set"), Pair("Job", "set-0")));
 }
 
 TEST_F(PodStoreTest, RefusesWhatIsNoPod) {

@@ -76,6 +76,7 @@ class MaxMaintenance final : public Check {
 std::unique_ptr<Check> make_max_maintenance_check(ConfigReader& config) {
   Settings settings;
   settings.max = config.count_or_percentage("max", Required::yes);
+  if (settings.max.count < 0) config.warn("max", "is negative, so the check never passes");
   settings.profile = config.string("profile", Required::no);
   settings.group_by = config.strings("groupBy", Required::no);
   const std::string deprecated = config.string("groupLabel", Required::no);
@@ -83,6 +84,9 @@ std::unique_ptr<Check> make_max_maintenance_check(ConfigReader& config) {
       std::find(settings.group_by.begin(), settings.group_by.end(), deprecated) != settings.group_by.end();
   if (!deprecated.empty() && !known) settings.group_by.push_back(deprecated);
   settings.skip_after = config.duration("skipAfter", Required::no);
+  if (settings.skip_after < io::Duration{0}) {
+    config.warn("skipAfter", "is negative, which means the same as 0: every maintenance counts");
+  }
   return std::make_unique<MaxMaintenance>(std::move(settings));
 }
 

@@ -18,8 +18,9 @@ namespace {
 
 class Stagger final : public Check {
  public:
-  Stagger(LeaseGroup group, io::Duration duration)
-      : group_(std::move(group)), budget_(group_.budget()), duration_(duration) {}
+  // `unusable`: why no lease can be taken, should that be so.
+  Stagger(LeaseGroup group, io::Duration duration, std::string unusable)
+      : group_(std::move(group)), budget_(group_.budget()), duration_(duration), unusable_(std::move(unusable)) {}
   std::string_view type() const override { return "stagger"; }
   void add_needs(Needs& needs) const override { needs.lease_namespaces.emplace(group_.ns()); }
 
@@ -27,6 +28,15 @@ class Stagger final : public Check {
   CheckResult run(const CheckContext& context) const override {
     const StaggerLeases& leases = context.facts.leases;
     CheckResult result;
+    if (!unusable_.empty()) {
+      result.error = unusable_;
+      return result;
+    }
+    if (group_.parallel() == 0) {
+      result.reason = "there is no lease to take: \"parallel\" is less than 1";
+      if (context.explain) result.info.emplace_back("availableInSec", std::vector<double>{});
+      return result;
+    }
     if (!leases.known(group_.ns())) {
       result.pending = true;
       result.reason = fmt::format("the leases of namespace {} have not been listed yet", group_.ns());
@@ -87,33 +97,42 @@ class Stagger final : public Check {
   LeaseGroup group_;
   BudgetKey budget_;
   io::Duration duration_;
+  std::string unusable_;
 };
 
-// Whole seconds, as a lease counts them; the API server takes none of 0 seconds.
-io::Duration read_duration(ConfigReader& config) {
-  const io::Duration duration = config.duration("duration", Required::yes);
-  const auto whole = std::chrono::floor<io::seconds>(duration);
+// What the API server would say of such a lease. The file is good all the same: only this check fails.
+std::string what_is_wrong_with_duration(io::seconds whole) {
   if (whole.count() > std::numeric_limits<int32_t>::max()) {
-    config.error("duration", "must not be longer than 596523h, the longest a lease can be held");
-  } else if (whole.count() < 1 && duration.count() != 0) {
-    config.error("duration", "must be at least 1s, the shortest a lease can be held");
+    return "is longer than 596523h, the longest a lease can be held";
   }
-  return whole;
+  return whole.count() < 1 ? "is shorter than 1s, the shortest a lease can be held" : "";
 }
 
 int64_t read_parallel(ConfigReader& config) {
-  constexpr int64_t kMost = 1000;
+  constexpr int64_t kMany = 1000, kMost = 100'000;
   const int64_t parallel = config.integer("parallel", Required::no, 1);
-  if (parallel >= 1 && parallel <= kMost) return parallel;
-  config.error("parallel", fmt::format("must be a number from 1 to {}", kMost));
-  return 1;
+  if (parallel < 1) {
+    config.warn("parallel", "is less than 1, so there is no lease to take and the check never passes");
+    return 0;
+  }
+  if (parallel > kMost) {
+    config.warn("parallel", fmt::format("means the same as {}: so many leases are the most", kMost));
+    return kMost;
+  }
+  if (parallel > kMany) config.warn("parallel", "is large: each decision looks at so many leases");
+  return parallel;
 }
 
 std::unique_ptr<Check> make_stagger_check(ConfigReader& config) {
-  const io::Duration duration = read_duration(config);
+  const io::Duration duration = config.duration("duration", Required::yes);
+  const auto whole = std::chrono::floor<io::seconds>(duration);  // as a lease counts them
+  std::string unusable = duration.count() == 0 ? "" : what_is_wrong_with_duration(whole);
+  if (!unusable.empty()) config.warn("duration", unusable + ", so the check fails whenever it is looked at");
+  if (!unusable.empty()) unusable = "\"duration\" " + unusable;
   const std::string name = config.string("leaseName", Required::yes);
   const std::string ns = config.string("leaseNamespace", Required::yes);
-  return std::make_unique<Stagger>(LeaseGroup(kube::object_key(ns, name), read_parallel(config)), duration);
+  return std::make_unique<Stagger>(LeaseGroup(kube::object_key(ns, name), read_parallel(config)), whole,
+                                   std::move(unusable));
 }
 
 }  // namespace

@@ -376,9 +376,16 @@ TEST_F(FleetChecksTest, AMaximumAsAPercentageIsOfTheScope) {
 }
 
 TEST_F(FleetChecksTest, AWrongMaximumIsRefused) {
-  for (const char* wrong : {"0", "0%", "101%", "-1", "x", "10 %x"}) {
+  for (const char* wrong : {"0", "0%", "101%", "x", "10 %x"}) {
     EXPECT_THAT(refused(yaml("maxMaintenance", fmt::format("{{max: {}}}", wrong))), HasSubstr("max")) << wrong;
   }
+}
+
+TEST_F(FleetChecksTest, ANegativeMaximumLetsNobodyPass) {
+  put("a", {});
+  const CheckResult result = check("maxMaintenance", "{max: -1}");
+  EXPECT_FALSE(result.passed);
+  EXPECT_EQ(result.error, "");
 }
 
 }  // namespace

@@ -283,7 +283,7 @@ CountOrPercentage ConfigReader::count_or_percentage(std::string_view key, Requir
   if (!found) return otherwise;
   if (const auto percent = parse_percentage(found->typed.value.text)) return {0, *percent};
   const auto count = to_integer(found->typed.value);
-  if (!count || *count < 0) {
+  if (!count) {
     fail(*found, key, "a count such as 3 or a percentage from 1% to 100%");
     return otherwise;
   }

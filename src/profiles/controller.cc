@@ -107,6 +107,7 @@ void Controller::set_config(std::shared_ptr<const Config> config) {
   topic_waiters_.clear();
   alarms_.clear();
   told_values_.clear();
+  hypervisor_facts_.forget_refusals();
   observations_.set_interval(config_->requeue);
   ration_.set_pace(message_pace(*config_));
   collect_all_messages();
@@ -321,7 +322,7 @@ void Controller::decide_one(const std::string& key) {
     done(key);
     return;
   }
-  if (!decision.patch && !decision.due && !decision.needs_document) {
+  if (!decision.patch && !decision.due && !decision.needs_document && decision.hypervisor.empty()) {
     p_.problems.clear("write node/" + key);
     if (unwritable_.erase(key) > 0 && unwritable_.empty()) p_.problems.clear(kWriteProblem);
     if (decision.gone) queue_.forget(key);
@@ -472,7 +473,10 @@ Task<bool> Controller::carry_out(std::string key, Decision decision, Basis on) {
     co_return false;
   }
   if (decision.due) co_await send_first(key, decision, on);
-  if (!decision.patch) co_return false;
+  if (!decision.patch) {
+    if (!decision.hypervisor.empty()) co_await tell_hypervisor(key, std::move(decision), std::move(on));
+    co_return false;
+  }
   if (decision.admission && !co_await p_.ledger.recorded(decision.uid)) {
     if (!p_.ledger.fenced()) queue_.wake(key);
     co_return false;
@@ -683,7 +687,8 @@ std::vector<std::pair<std::string_view, size_t>> Controller::unfinished() const 
 bool Controller::overlooked(const std::string& node) const {
   if (held_.contains(node) || queue_.busy(node) || waits_for_settling(node)) return false;
   const Decision decision = decide(world(), node, p_.loop.wall_now(), Detail::verdicts);
-  return decision.patch || decision.due || decision.needs_document || lacks_drain(node, decision);
+  return decision.patch || !decision.hypervisor.empty() || decision.due || decision.needs_document ||
+         lacks_drain(node, decision);
 }
 
 Task<void> Controller::sweep() {

@@ -179,9 +179,12 @@ class Controller {
                                   const Basis& on);
   io::Task<bool> take_leases(std::string key, Decision& decision);
   io::Task<bool> write_hypervisor(std::string key, const Decision& decision, const Basis& on);
+  io::Task<void> tell_hypervisor(std::string key, Decision decision, Basis on);
+  void hypervisor_written(const std::string& key, const std::string& profile, const Decision& decision,
+                          const std::string& answer);
+  io::Wall next_try() const;
   io::Task<void> send_first(std::string key, const Decision& decision, Basis basis);
   io::Task<void> fetch_document(std::string key);
-  void fail_profiles(const std::string& key, const Decision& decision, std::string what, const std::string& detail);
   void report_failure(const std::string& key, const Failure& failure);
   // Gives back what the node's transition had begun to take, except for what `kept` takes (again).
   void withdraw(const std::string& key, const std::vector<LeaseGrab>& kept);

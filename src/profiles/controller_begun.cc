@@ -138,40 +138,54 @@ Task<void> Controller::inherit(budget::Admission admission) {
   }
 }
 
+// What each profile wants is a write of its own: what the API server refuses one of them holds back no other. The next
+// decision finds the refusal and books it on the profile; what has been taken for the others stays taken for it.
 Task<bool> Controller::write_hypervisor(std::string key, const Decision& decision, const Basis& on) {
-  if (decision.hypervisor.empty()) co_return true;
-  kube::Json patch = kube::Json::object();
-  for (const auto& [field, value] : decision.hypervisor) patch.set({"spec", field}, value);
-  const auto answer = co_await write(kHypervisorResource, key, patch.dump(), decision, on);
-  if (answer) {
-    if (auto object = kube::decode_object(*answer)) p_.hypervisors.put(std::move(*object));
-    co_return true;
+  std::map<std::string, kube::Json> patches;  // by profile
+  for (const auto& [field, wish] : decision.hypervisor) {
+    patches.try_emplace(wish.profile, kube::Json::object()).first->second.set({"spec", field}, wish.value);
   }
-  if (answer.error().too_late() || budget::PauseGuard::interrupted(answer.error())) {
+  for (const auto& [profile, patch] : patches) {
+    const auto answer = co_await write(kHypervisorResource, key, patch.dump(), decision, on);
+    if (answer) {
+      hypervisor_written(key, profile, decision, *answer);
+      continue;
+    }
+    if (answer.error().not_leader()) {
+      queue_.wake_after_failure(key);
+      co_return false;
+    }
+    const bool moot = answer.error().too_late() || budget::PauseGuard::interrupted(answer.error());
+    if (!moot) hypervisor_facts_.refuse(key, profile, {answer.error().message, next_try()});
     queue_.wake(key);
     co_return false;
   }
-  if (answer.error().not_leader()) {
-    queue_.wake_after_failure(key);
-    co_return false;
-  }
-  give_up(key, decision);
-  fail_profiles(key, decision, "At least one trigger plugin failed",
-                fmt::format("hypervisor {} cannot be written: {}", key, answer.error().message));
-  co_return false;
+  co_return true;
 }
 
-// Something that the decision needed did not work out: its profiles stay, and come back with the next requeue.
-void Controller::fail_profiles(const std::string& key, const Decision& decision, std::string what,
-                               const std::string& detail) {
-  std::vector<Failure> failures;
-  for (const Moved& moved : decision.moved) {
-    failures.push_back({moved.profile, what, detail, std::string(name_of(moved.from))});
+void Controller::hypervisor_written(const std::string& key, const std::string& profile, const Decision& decision,
+                                    const std::string& answer) {
+  auto object = kube::decode_object(answer);
+  if (!object) return;
+  for (const auto& [field, wish] : decision.hypervisor) {
+    if (wish.profile == profile) hypervisor_facts_.told(key, object->version, field, wish.value);
   }
-  if (failures.empty()) failures.push_back({"", std::move(what), detail, ""});
-  for (const Failure& failure : failures) report_failure(key, failure);
-  held_.insert(key);
-  if (config_->requeue > io::Duration{0}) queue_.wake_at(key, p_.loop.now() + config_->requeue);
+  p_.hypervisors.put(std::move(*object));
+}
+
+// When what has failed is tried again. Without a time in the configuration only changes bring a node back; but not at
+// once.
+io::Wall Controller::next_try() const {
+  constexpr io::Duration kWithoutRequeue = io::minutes{1};
+  const io::Duration pause = config_->requeue > io::Duration{0} ? config_->requeue : kWithoutRequeue;
+  return io::add(p_.loop.wall_now(), pause);
+}
+
+// A chain that goes on with a drain may change the hypervisor alone.
+Task<void> Controller::tell_hypervisor(std::string key, Decision decision, Basis on) {
+  const auto slot = co_await (queue_.is_failing(key) ? retry_slots_ : slots_).acquire();
+  if (!outdated(key, decision, on) && !co_await write_hypervisor(key, decision, on)) co_return;
+  queue_.wake(key);
 }
 
 Task<void> Controller::settle_in_time(std::string name, std::string uid, std::optional<uint64_t> precondition) {

@@ -61,6 +61,7 @@ class Decider {
     attach();
     read_outbox();
     read_holds();
+    if (const std::string strange = profile_in_unknown_state(); !strange.empty()) return leave_alone(strange);
     for (const std::string& name : named_) {
       if (world_.config.find_profile(name))
         in_maintenance_ |= data_.profiles[name].current.known() == State::in_maintenance;
@@ -74,12 +75,18 @@ class Decider {
       }
     }
     withdraw_begun();
+    begin_drains();
     end_released_drains();
     draft_.set_label(kStateLabel, name_of(overall()));
     if (!as_written_ || data_ != before_) {
       decision_.data = format_node_data(data_);
       draft_.set_annotation(kDataAnnotation, decision_.data);
     }
+    return as_decided();
+  }
+
+ private:
+  Decision as_decided() {
     write_outbox();
     if (!draft_.changed()) return std::move(decision_);
     if (decision_.data.empty()) decision_.data = *draft_.base().annotation(kDataAnnotation);
@@ -87,7 +94,35 @@ class Decider {
     return std::move(decision_);
   }
 
- private:
+  std::string profile_in_unknown_state() const {
+    for (const std::string& name : named_) {
+      const auto it = data_.profiles.find(name);
+      if (it != data_.profiles.end() && world_.config.find_profile(name) && !it->second.current.known()) return name;
+    }
+    return {};
+  }
+
+  // Whoever wrote a state that nobody knows may have meant any: the node stays what its label says it is, for itself
+  // and in every limit, until the data is mended or removed.
+  Decision leave_alone(const std::string& strange) {
+    for (const std::string& name : named_) {
+      const Profile* const profile = world_.config.find_profile(name);
+      if (!profile) continue;
+      const ProfileData& data = data_.profiles.at(name);
+      open_outcome(*profile, data);
+      Why& why = say(decision_.why, Verdict::note, "profile {} is {}", name, data.current.text());
+      if (data.current.known()) {
+        hold_up(why, Verdict::no, "the state of profile {} is unknown: the node is left alone", strange);
+      } else {
+        fail(*profile, data, why, "The state is unknown", fmt::format("\"{}\" is no state", data.current.text()));
+      }
+      leave_begun(*profile);
+      close_outcome(data);
+    }
+    decision_.keeps = !begun_.empty();
+    return as_decided();
+  }
+
   Decision without_document() const {
     Decision decision;
     decision.uid = decision_.uid;
@@ -119,15 +154,22 @@ class Decider {
   }
 
   void decide_profile(const Profile& profile, ProfileData& data) {
-    outcome_ = {};
-    if (explain_) {
-      outcome_.name = profile.name;
-      outcome_.state = data.current.text();
-      // Of a profile that is only being attached, the time would be another one at each look.
-      const bool known = before_.profiles.contains(profile.name);
-      if (known && data.transition != kZeroTime) outcome_.since = data.transition;
-    }
+    open_outcome(profile, data);
     process(profile, data);
+    close_outcome(data);
+  }
+
+  void open_outcome(const Profile& profile, const ProfileData& data) {
+    outcome_ = {};
+    if (!explain_) return;
+    outcome_.name = profile.name;
+    outcome_.state = data.current.text();
+    // Of a profile that is only being attached, the time would be another one at each look.
+    const bool known = before_.profiles.contains(profile.name);
+    if (known && data.transition != kZeroTime) outcome_.since = data.transition;
+  }
+
+  void close_outcome(const ProfileData& data) {
     if (!explain_) return;
     outcome_.next = data.current.text();
     decision_.profiles.push_back(std::move(outcome_));
@@ -136,10 +178,6 @@ class Decider {
   void process(const Profile& profile, ProfileData& data) {
     const auto current = data.current.known();
     Why& why = say(decision_.why, Verdict::note, "profile {} is {}", profile.name, data.current.text());
-    if (!current) {
-      fail(profile, data, why, "The state is unknown", fmt::format("\"{}\" is no state", data.current.text()));
-      return;
-    }
     if (const budget::Pause* pause = world_.pauses ? world_.pauses->of(profile.name) : nullptr) {
       stand_still(profile, *pause, why);
       return;
@@ -157,9 +195,10 @@ class Decider {
     const Changes before = changes();
     std::optional<DrainWanted> drain;
     const ChainEnd end = run_triggers(profile, data, winner->trigger, "At least one trigger plugin failed", drain, why);
-    if (end != ChainEnd::done) restore(before);
     if (end == ChainEnd::stuck) leave_begun(profile);
-    if (end == ChainEnd::draining) begin(profile, winner->next, results, std::move(*drain), why);
+    // What stands before the drain is written with the cordon, before anything is evicted.
+    const bool begun = end == ChainEnd::draining && begin(profile, winner->next, results, std::move(*drain), why);
+    if (end != ChainEnd::done && !begun) restore(before);
     if (end != ChainEnd::done) return;
     if (drain) decision_.drains.push_back(std::move(*drain));
     take(results);
@@ -186,10 +225,12 @@ class Decider {
     std::optional<DrainWanted> drain;
     const ChainEnd end = run_triggers(profile, data, chains.enter,
                                       fmt::format("Failed to enter state {}", data.current.text()), drain, why, true);
-    if (end != ChainEnd::done) restore(before);
+    if (end == ChainEnd::stuck) restore(before);
     const std::string owner = holder_name(profile.name);
     if (end == ChainEnd::draining) draft_.cordon(owner, now_, false);
-    if (drain && has_cordoned(draft_.base(), owner)) decision_.drains.push_back(std::move(*drain));
+    if (drain && has_cordoned(draft_.base(), owner)) {
+      (end == ChainEnd::draining ? awaited_ : decision_.drains).push_back(std::move(*drain));
+    }
     return end == ChainEnd::done;
   }
 
@@ -538,11 +579,11 @@ class Decider {
       TriggerContext context{draft_, world_.facts.hypervisors, decision_.hypervisor, profile.name, entered,
                              now_,   world_.facts.drains};
       TriggerResult result = instance.trigger->apply(context);
+      wake(result.changes_at);
       if (!result.error.empty()) {
         fail(profile, data, why, failure, fmt::format("{}: {}", instance.name, result.error));
         return ChainEnd::stuck;
       }
-      wake(result.changes_at);
       decision_.unanswered |= result.pending;
       if (result.drain) drain = DrainWanted{holder_name(profile.name), std::move(*result.drain), std::nullopt};
       if (!result.pending && !result.retry) continue;
@@ -589,12 +630,13 @@ class Decider {
     return true;
   }
 
-  // The transition needs more than one write: it keeps its place while the node is drained.
-  void begin(const Profile& profile, State to, const std::vector<Said>& results, DrainWanted drain, Why& why) {
-    if (waits_for_other(profile, why)) return;
+  // The transition needs more than one write: it keeps its place while the node is drained. False when it cannot begin
+  // now.
+  bool begin(const Profile& profile, State to, const std::vector<Said>& results, DrainWanted drain, Why& why) {
+    if (waits_for_other(profile, why)) return false;
     if (decision_.admission) {
       hold_up(why, Verdict::no, "another profile of this node moves first");
-      return;
+      return false;
     }
     const std::string owner = beginner_name(profile.name);
     if (begun_.contains(owner)) {
@@ -609,7 +651,21 @@ class Decider {
     }
     kept_.insert(owner);
     draft_.cordon(owner, now_, true);
-    if (has_cordoned(draft_.base(), owner)) decision_.drains.push_back(std::move(drain));
+    if (has_cordoned(draft_.base(), owner)) awaited_.push_back(std::move(drain));
+    return true;
+  }
+
+  // What stands before a drain is in effect before anything is evicted: a drain waits for the write of it. One that
+  // runs already goes on meanwhile.
+  void begin_drains() {
+    const bool unwritten = draft_.changed() || !decision_.hypervisor.empty();
+    for (DrainWanted& drain : awaited_) {
+      if (unwritten) {
+        decision_.undecided.push_back(std::move(drain.owner));
+      } else {
+        decision_.drains.push_back(std::move(drain));
+      }
+    }
   }
 
   // A transition that may have begun stays as it is, with its drain.
@@ -691,8 +747,9 @@ class Decider {
   std::vector<OutboxMessage> outbox_;
   bool outbox_changed_ = false;
   bool in_maintenance_ = false;
-  std::set<std::string> begun_;  // owners of cordons that stand for a transition that has begun
-  std::set<std::string> kept_;   // those of them that stay
+  std::set<std::string> begun_;       // owners of cordons that stand for a transition that has begun
+  std::set<std::string> kept_;        // those of them that stay
+  std::vector<DrainWanted> awaited_;  // drains of chains that are not done; their cordon is acknowledged
   Decision decision_;
 };
 

@@ -33,17 +33,28 @@ instances:
     config: {hook: "http://slack", channel: "#c", message: "{{ .Node.Name }} is {{ .State }}"}
   trigger:
   - {name: mark, type: alterLabel, config: {key: marked, value: here}}
+  - {name: empty, type: alterLabel, config: {key: empty, value: "yes"}}
+  - {name: guard, type: alterFinalizer, config: {key: example.com/guard}}
+  - {name: evacuate, type: alterHypervisor, config: {maintenance: auto}}
   - {name: drain, type: eviction, config: {action: drain, evictionTimeout: 5m, deletionTimeout: 3m}}
   - {name: force, type: eviction, config: {action: drain, forceEviction: true, evictionTimeout: 5m, deletionTimeout: 3m}}
   - {name: cordon, type: eviction, config: {action: cordon}}
   - {name: uncordon, type: eviction, config: {action: uncordon}}
 profiles:
 - name: p
-  maintenance-required: {transitions: [{check: go && max, next: in-maintenance, trigger: mark && drain}]}
+  maintenance-required: {transitions: [{check: go && max, next: in-maintenance, trigger: mark && drain && empty}]}
 - name: q
   maintenance-required: {transitions: [{check: go && max, next: in-maintenance, trigger: mark}]}
 - name: forced
   maintenance-required: {transitions: [{check: go, next: in-maintenance, trigger: force}]}
+- name: guarded
+  in-maintenance: {enter: guard && drain && mark}
+- name: evacuating
+  in-maintenance: {enter: evacuate && drain}
+- name: odd
+  maintenance-required: {transitions: [{check: go, next: in-maintenance, trigger: uncordon && drain}]}
+- name: slow
+  maintenance-required: {transitions: [{check: go, next: operational, trigger: guard && drain}]}
 - name: entering
   in-maintenance: {enter: drain && mark, notify: tell}
 - name: passing
@@ -67,6 +78,7 @@ class DecideDrainTest : public WorldTest {
     configure(kDrainChainsYaml);
     facts.drains = &drains;
     lease_facts.set_known("kube-system");
+    hypervisors.set_known();
   }
 
   // The node in that state, with the holds as annotation; cordoned if there are any.
@@ -74,6 +86,8 @@ class DecideDrainTest : public WorldTest {
                  std::optional<State> previous = std::nullopt) {
     labels.emplace(kProfileLabel, profile);
     labels.emplace(kStateLabel, name_of(state));
+    // What stands before the drain of p has been written with the cordon.
+    if (holds == begun("p")) labels.emplace("marked", "here");
     const io::Wall since = now - io::hours{1};
     kube::Json object = node_json("a", "uid-a", ++version, labels);
     object.set({"metadata", "annotations", kDataAnnotation}, data_of(profile, state, since, previous));
@@ -126,7 +140,8 @@ TEST_F(DecideDrainTest, BeginsWithTheCordonAndKeepsItsPlace) {
   EXPECT_THAT(decision.moved, IsEmpty());
   EXPECT_THAT(decision.failures, IsEmpty());
   EXPECT_EQ(schedulable(decision), "true");
-  EXPECT_EQ(label(decision, "marked"), std::nullopt) << "the chain's other changes come with the move";
+  EXPECT_EQ(label(decision, "marked"), "here") << "it stands before the drain";
+  EXPECT_EQ(label(decision, "empty"), std::nullopt) << "it stands after the drain";
   EXPECT_EQ(holds(decision).by_owner.at("profile/p/begun"), (drain::Hold{"", now, {.cordon = true}, true}));
   ASSERT_TRUE(decision.admission);
   EXPECT_TRUE(decision.admission->counts);
@@ -185,7 +200,7 @@ TEST_F(DecideDrainTest, DoneItMovesInOneWriteAndStaysCordoned) {
   ASSERT_THAT(decision.moved, SizeIs(1));
   EXPECT_FALSE(decision.begins || decision.keeps);
   EXPECT_TRUE(decision.admission);
-  EXPECT_EQ(label(decision, "marked"), "here");
+  EXPECT_EQ(label(decision, "empty"), "yes");
   EXPECT_EQ(schedulable(decision), "as it was");
   EXPECT_EQ(holds(decision).by_owner.size(), 1u);
   EXPECT_FALSE(holds(decision).by_owner.at("profile/p").begun);
@@ -207,6 +222,7 @@ TEST_F(DecideDrainTest, WithdrawnItsCordonIsUndone) {
   const Decision decision = decide_on("a");
   EXPECT_EQ(schedulable(decision), "null");
   EXPECT_EQ(annotation(decision, drain::kHoldsAnnotation), "(removed)");
+  EXPECT_EQ(label(decision, "marked"), std::nullopt) << "what the user's own triggers did stays";
   EXPECT_FALSE(decision.admission || decision.keeps || decision.begins);
   EXPECT_THAT(decision.drains, IsEmpty());
   EXPECT_THAT(to_text(decision.why), HasSubstr("withdrawn"));
@@ -239,7 +255,8 @@ TEST_F(DecideDrainTest, OtherProfilesOfTheNodeWait) {
   NodeData all;
   all.profiles.emplace("p", ProfileData{now - minutes{9}, kReq, kReq});
   all.profiles.emplace("q", ProfileData{now - minutes{9}, kReq, kReq});
-  kube::Json object = node_json("a", "uid-a", ++version, {{"go", ""}, {std::string(kProfileLabel), "q--p"}});
+  kube::Json object =
+      node_json("a", "uid-a", ++version, {{"go", ""}, {"marked", "here"}, {std::string(kProfileLabel), "q--p"}});
   object.set({"metadata", "annotations", kDataAnnotation}, format_node_data(all));
   object.set({"metadata", "annotations", drain::kHoldsAnnotation}, begun());
   object.set({"spec", "unschedulable"}, true);
@@ -289,6 +306,22 @@ TEST_F(DecideDrainTest, ForcedTheEngineDeletesInTime) {
   EXPECT_EQ(decision.drains[0].options.delete_after, minutes{5});
   EXPECT_EQ(decision.drains[0].options.kill_after, minutes{3});
   EXPECT_FALSE(decision.drains[0].overdue);
+  EXPECT_THAT(to_text(decision.why), HasSubstr("pods that are not evicted have been deleted past their disruption"));
+}
+
+TEST_F(DecideDrainTest, ForcedItSaysBeforehandThatBudgetsWillNotHold) {
+  node_with("forced", kReq);
+  EXPECT_THAT(to_text(decide_on("a").why),
+              HasSubstr("the node is cordoned first; pods that are not evicted within 5m are deleted past their "
+                        "disruption budgets (forceEviction)"));
+  node_with("forced", kReq, begun("forced"));
+  progress("forced").pods = {pod("db-0", Stage::blocked, "", now)};
+  EXPECT_THAT(to_text(decide_on("a").why),
+              HasSubstr("; from " + io::format_rfc3339(std::chrono::ceil<io::seconds>(now + minutes{5})) +
+                        " on pods that are not evicted are deleted past their disruption budgets (forceEviction)"));
+  node_with("p", kReq, begun());
+  progress().pods = {pod("db-0", Stage::blocked, "", now)};
+  EXPECT_THAT(to_text(decide_on("a").why), testing::Not(HasSubstr("forceEviction")));
 }
 
 TEST_F(DecideDrainTest, AStateIsEnteredByADrainAndToldOfAfterwards) {
@@ -313,6 +346,81 @@ TEST_F(DecideDrainTest, AStateIsEnteredByADrainAndToldOfAfterwards) {
   EXPECT_EQ(label(third, "marked"), "here");
   EXPECT_THAT(owners(third), ElementsAre("profile/entering"));
   EXPECT_EQ(data(third).profiles.at("entering").previous, kIn);
+}
+
+// The profile has cordoned the node before, so the drain could begin at once.
+TEST_F(DecideDrainTest, WhatStandsBeforeTheDrainIsWrittenBeforeItBegins) {
+  node_with("guarded", kIn, plain("guarded"), {}, kReq);
+  const Decision first = decide_on("a");
+  ASSERT_TRUE(first.patch);
+  EXPECT_THAT(*first.patch, HasSubstr(R"("finalizers":["example.com/guard"])"));
+  EXPECT_EQ(label(first, "marked"), std::nullopt);
+  EXPECT_EQ(data(first).profiles.at("guarded").previous, kReq) << "the chain is not done";
+  EXPECT_THAT(first.drains, IsEmpty());
+  EXPECT_THAT(first.undecided, testing::Contains("profile/guarded")) << "one that runs already goes on";
+
+  kube::Node node = *nodes.find("a");
+  node.finalizers = {"example.com/guard"};
+  node.version = ++version;
+  nodes.put(node);
+  const Decision second = decide_on("a");
+  EXPECT_FALSE(second.patch);
+  EXPECT_THAT(owners(second), ElementsAre("profile/guarded"));
+}
+
+TEST_F(DecideDrainTest, AHypervisorIsToldBeforeTheDrainBegins) {
+  const auto put_hypervisor = [&](std::string_view spec) {
+    hypervisor_objects.put(*kube::decode_object(
+        fmt::format(R"({{"metadata":{{"name":"a","uid":"h","resourceVersion":"{}"}},"spec":{}}})", ++version, spec)));
+  };
+  put_hypervisor(R"({"maintenance":""})");
+  node_with("evacuating", kIn, plain("evacuating"), {}, kReq);
+  const Decision first = decide_on("a");
+  EXPECT_FALSE(first.patch) << "there is nothing to be written of the node";
+  ASSERT_TRUE(first.hypervisor.contains("maintenance"));
+  EXPECT_EQ(first.hypervisor.at("maintenance").profile, "evacuating");
+  EXPECT_THAT(first.drains, IsEmpty());
+
+  hypervisors.told("a", 9999, "maintenance", kube::Json("auto"));
+  EXPECT_TRUE(decide_on("a").hypervisor.contains("maintenance")) << "that was another version of it";
+  put_hypervisor("{}");
+  hypervisors.told("a", version, "maintenance", kube::Json("auto"));
+  const Decision ignored = decide_on("a");
+  EXPECT_THAT(ignored.hypervisor, IsEmpty()) << "the server took it, and makes of it what it likes";
+  EXPECT_THAT(owners(ignored), ElementsAre("profile/evacuating"));
+
+  put_hypervisor(R"({"maintenance":"auto"})");
+  const Decision second = decide_on("a");
+  EXPECT_THAT(second.hypervisor, IsEmpty());
+  EXPECT_THAT(owners(second), ElementsAre("profile/evacuating"));
+}
+
+TEST_F(DecideDrainTest, AChainThatUncordonsBeforeItDrainsIsWrittenOnce) {
+  node_with("odd", kReq);
+  EXPECT_EQ(schedulable(decide_on("a")), "true");
+  node_with("odd", kReq, begun("odd"));
+  now += minutes{1};
+  const Decision decision = decide_on("a");
+  EXPECT_FALSE(decision.patch) << *decision.patch;
+  EXPECT_THAT(owners(decision), ElementsAre("profile/odd"));
+}
+
+TEST_F(DecideDrainTest, WhatCannotBeginChangesNothing) {
+  NodeData all;
+  all.profiles.emplace("p", ProfileData{now - minutes{9}, kReq, kReq});
+  all.profiles.emplace("slow", ProfileData{now - minutes{9}, kReq, kReq});
+  kube::Json object = node_json("a", "uid-a", ++version,
+                                {{"go", ""},
+                                 {"marked", "here"},
+                                 {std::string(kStateLabel), std::string(name_of(kReq))},
+                                 {std::string(kProfileLabel), "p--slow"}});
+  object.set({"metadata", "annotations", kDataAnnotation}, format_node_data(all));
+  object.set({"metadata", "annotations", drain::kHoldsAnnotation}, begun());
+  object.set({"spec", "unschedulable"}, true);
+  nodes.put(*kube::decode_node(object.dump(), atoms));
+  const Decision decision = decide_on("a");
+  EXPECT_FALSE(decision.patch) << *decision.patch;
+  EXPECT_THAT(owners(decision), ElementsAre("profile/p"));
 }
 
 // Whoever is put there once the node is schedulable again is not evicted.

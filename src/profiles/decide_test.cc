@@ -317,15 +317,15 @@ TEST_F(DecideTest, DataOfAProfileThatWasRemovedFromTheLabelIsForgotten) {
   EXPECT_EQ(state(decision), "operational");
 }
 
-TEST_F(DecideTest, AStateThatIsNoneFailsAndIsKept) {
+TEST_F(DecideTest, AStateThatIsNoneFailsAndChangesNothing) {
   simple();
-  put("a", {{kProfile, "p"}},
+  put("a", {{kProfile, "p"}, {"go", ""}, {std::string(kStateLabel), "in-maintenance"}},
       {{kData, R"({"Profiles":{"p":{"Transition":"2026-01-01T00:00:00Z","Current":"sleeping","Previous":"odd"}}})"}});
   const Decision decision = decide_on("a");
-  EXPECT_TRUE(decision.failing());
-  EXPECT_EQ(state(decision), "operational");
-  EXPECT_EQ(at(decision, "p").current.text(), "sleeping");
-  EXPECT_EQ(at(decision, "p").previous.text(), "odd");
+  ASSERT_THAT(decision.failures, SizeIs(1));
+  EXPECT_EQ(decision.failures[0].what, "The state is unknown");
+  EXPECT_EQ(decision.failures[0].stays, "sleeping");
+  EXPECT_FALSE(decision.patch) << "neither label nor data";
 }
 
 TEST_F(DecideTest, AProfileNamedTwiceIsDecidedOnce) {

@@ -43,9 +43,8 @@ class ByNode {
   std::vector<T> values_;
 };
 
-// Does the profile label name the profile? As profiles_of() reads it.
+// Does the profile label name the profile? By default a node has one that its label does not name.
 bool names_profile(std::string_view label, std::string_view profile) {
-  if (label.empty()) return profile == kDefaultProfile;
   for (;;) {
     const size_t end = label.find("--");
     if (label.substr(0, end) == profile) return true;

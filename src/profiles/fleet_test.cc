@@ -153,6 +153,8 @@ TEST_F(FleetTest, AShareIsOfItsScope) {
   // Without the label a node is in no profile's scope.
   EXPECT_EQ(fleet.share({"default", {}}, 100).nodes, 0);
   put("y0", {{"zone", "y"}, {profile, ""}});
+  EXPECT_EQ(fleet.share({"default", {}}, 100).nodes, 0) << "an empty label names no profile";
+  put("y0", {{"zone", "y"}, {profile, "default"}});
   EXPECT_EQ(fleet.share({"default", {}}, 100).nodes, 1);
 }
 
@@ -193,6 +195,7 @@ TEST_F(FleetTest, VersionsOfAProfile) {
   put("a", {{"v", "1.0.0"}, {profile, "p"}});
   put("b", {{"v", "2.0.0"}, {profile, "q"}});
   put("c", {{"v", "3.0.0"}});
+  put("d", {{"v", "3.0.0"}, {profile, ""}});
   EXPECT_EQ(fleet.newer_version("v", "p", "1.0.0")->newest, "1.0.0");
   EXPECT_EQ(fleet.newer_version("v", "q", "1.0.0")->newest, "2.0.0");
   EXPECT_EQ(fleet.newer_version("v", "default", "1.0.0")->newest, "0.1.0");
@@ -354,7 +357,7 @@ class FleetModelTest : public FleetTest, public testing::WithParamInterface<uint
   }
   static bool names(const kube::Node& node, const std::string& profile) {
     const kube::Atom* value = node.label(kProfileLabel);
-    if (!value) return false;
+    if (!value || value->view().empty()) return false;
     const auto all = profiles_of(value->view());
     return std::find(all.begin(), all.end(), profile) != all.end();
   }

@@ -9,6 +9,11 @@
 
 namespace careen::profiles {
 
-using HypervisorDraft = std::map<std::string, kube::Json, std::less<>>;
+struct HypervisorWish {
+  kube::Json value;
+  std::string profile;  // the last that wants it
+};
+
+using HypervisorDraft = std::map<std::string, HypervisorWish, std::less<>>;
 
 }  // namespace careen::profiles

@@ -34,7 +34,7 @@ class HypervisorPluginsTest : public PluginFixture {
     if (result.pending) return "pending";
     if (!result.error.empty()) return result.error;
     kube::Json spec = kube::Json::object();
-    for (const auto& [field, value] : wanted) spec.set({field}, value);
+    for (const auto& [field, wish] : wanted) spec.set({field}, wish.value);
     return spec.dump();
   }
 

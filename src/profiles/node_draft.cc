@@ -97,6 +97,10 @@ drain::Holds NodeDraft::holds() const {
 
 void NodeDraft::cordon(const std::string& owner, io::Wall since, bool begun) {
   kube::AtomPool atoms;
+  // What is let go and held again in one write has been held all along.
+  const drain::Holds held = drain::holds_of(base_);
+  const auto known = held.by_owner.find(owner);
+  if (known != held.by_owner.end()) since = known->second.since;
   apply(drain::hold(as_held(atoms), owner, {"", since, {.cordon = true}, begun}, atoms));
 }
 void NodeDraft::release_cordon(const std::string& owner) {

@@ -52,7 +52,7 @@ bool Occupancy::matches(const Scope& scope, std::string_view name) const {
   if (!node) return true;
   if (!scope.profile.empty()) {
     const auto label = label_of(*node, kProfileLabel);
-    if (!label) return false;
+    if (!label || label->empty()) return false;  // by default it has one that its label does not name
     const auto names = profiles_of(label);
     if (std::find(names.begin(), names.end(), scope.profile) == names.end()) return false;
   }

@@ -96,8 +96,9 @@ TEST_F(OccupancyTest, ScopesByProfileAndLabels) {
 
 TEST_F(OccupancyTest, ANodeWithoutProfileLabelIsInNoProfilesScope) {
   put("plain", {{std::string(kStateLabel), "in-maintenance"}});
+  put("unnamed", {{std::string(kStateLabel), "in-maintenance"}, {std::string(kProfileLabel), ""}});
   EXPECT_THAT(who({"default", {}}), IsEmpty());
-  EXPECT_THAT(who({}), ElementsAre("plain"));
+  EXPECT_THAT(who({}), ElementsAre("plain", "unnamed"));
 }
 
 TEST_F(OccupancyTest, TellsWhichScopesChanged) {

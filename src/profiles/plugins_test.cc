@@ -168,7 +168,6 @@ TEST_F(PluginsTest, MaxMaintenanceForgetsOldOnes) {
 TEST_F(PluginsTest, MaxMaintenanceNeedsAMaximum) {
   EXPECT_THAT(refused(check_yaml("maxMaintenance", "{}")), HasSubstr("max"));
   EXPECT_THAT(refused(check_yaml("maxMaintenance", "{max: 0}")), HasSubstr("max"));
-  EXPECT_THAT(refused(check_yaml("maxMaintenance", "{max: -1}")), HasSubstr("max"));
 }
 
 TEST_F(PluginsTest, AlterLabel) {

@@ -18,7 +18,7 @@ constexpr std::string_view kReference = R"(\$\{)";
 constexpr std::string_view kInteger = R"(^[+-]?(0[xX][0-9a-fA-F]+|0[bB][01]+|0[oO][0-7]+|[0-9]+)$)";
 constexpr std::string_view kDuration = R"(^[+-]?(([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+$|^[+-]?0$)";
 constexpr std::string_view kTimeOfDay = "^([01]?[0-9]|2[0-3]):[0-5][0-9]$|^24:00$";
-constexpr std::string_view kPercentage = "^([1-9][0-9]?|100)%$|^[0-9]+$";
+constexpr std::string_view kPercentage = "^([1-9][0-9]?|100)%$|^[+-]?[0-9]+$";
 // What the loader takes for a boolean, and the plain words that YAML 1.1 does: to many editors they are texts.
 constexpr std::string_view kBoolean =
     "^(1|t|T|true|True|TRUE|0|f|F|false|False|FALSE|y|Y|yes|Yes|YES|n|N|no|No|NO|on|On|ON|off|Off|OFF)$";
@@ -50,9 +50,8 @@ Json text_schema(bool required) {
 
 Json number_schema(std::string_view type, std::string_view pattern, const KeyDoc& key) {
   Json number = Json::object({{"type", type}});
-  if (key.type == KeyType::count_or_percentage) number.set({"minimum"}, key.required ? 1 : 0);
   // Required numbers may not be 0.
-  if (key.required && key.type != KeyType::count_or_percentage) number.set({"not"}, Json::object({{"const", 0}}));
+  if (key.required) number.set({"not"}, Json::object({{"const", 0}}));
   return any_of({std::move(number), text_like(pattern)}, key.required);
 }
 

@@ -91,18 +91,27 @@ struct Owner {
 
 std::string PodOwner::label() const { return std::string(prefix_of(kind)) += name; }
 
-std::optional<PodOwner> owner_of(const kube::Pod& pod) {
-  if (pod.owner_kind == "DaemonSet") return PodOwner{PodOwner::Kind::daemon_set, pod.owner_name};
-  if (pod.owner_kind == "StatefulSet") return PodOwner{PodOwner::Kind::stateful_set, pod.owner_name};
-  if (pod.owner_kind != "ReplicaSet") return std::nullopt;
+namespace {
+std::optional<PodOwner> workload_of(const kube::Pod& pod, std::string_view kind, std::string_view name) {
+  if (kind == "DaemonSet") return PodOwner{PodOwner::Kind::daemon_set, name};
+  if (kind == "StatefulSet") return PodOwner{PodOwner::Kind::stateful_set, name};
+  if (kind != "ReplicaSet") return std::nullopt;
   const std::string_view hash = pod.label("pod-template-hash").value_or(std::string_view());
-  std::string_view name = pod.owner_name;
   if (hash.empty() || name.size() < hash.size() + 2 || !name.ends_with(hash) ||
       name[name.size() - hash.size() - 1] != '-') {
     return PodOwner{PodOwner::Kind::replica_set, name};
   }
   name.remove_suffix(hash.size() + 1);
   return PodOwner{PodOwner::Kind::deployment, name};
+}
+}  // namespace
+
+std::vector<PodOwner> owners_of(const kube::Pod& pod) {
+  std::vector<PodOwner> owners;
+  pod.for_each_owner([&](std::string_view kind, std::string_view name) {
+    if (const auto owner = workload_of(pod, kind, name)) owners.push_back(*owner);
+  });
+  return owners;
 }
 
 struct Shuffles::Parts {
@@ -166,13 +175,13 @@ void Shuffles::entered_maintenance(std::string_view node, std::string_view profi
   if (!parts_->on_nodes.contains(node)) return;
   const bool sizes_known = parts_->check_workloads(true);
   parts_->p.pods.for_each_on(node, [&](const kube::Pod& pod) {
-    const auto owner = owner_of(pod);
-    if (!owner) return;
-    const auto series = parts_->series_of(owner->label(), profile);
-    for (io::Counter* count : series->second.counts) count->add();
-    if (!sizes_known && watched_as(owner->kind)) return;
-    const auto replicas = parts_->replicas_of({std::string(pod.ns), owner->kind, std::string(owner->name)});
-    for (io::Counter* share : series->second.shares) share->add(1.0 / static_cast<double>(replicas));
+    for (const PodOwner& owner : owners_of(pod)) {
+      const auto series = parts_->series_of(owner.label(), profile);
+      for (io::Counter* count : series->second.counts) count->add();
+      if (!sizes_known && watched_as(owner.kind)) continue;
+      const auto replicas = parts_->replicas_of({std::string(pod.ns), owner.kind, std::string(owner.name)});
+      for (io::Counter* share : series->second.shares) share->add(1.0 / static_cast<double>(replicas));
+    }
   });
 }
 
@@ -221,7 +230,7 @@ Shuffles::Parts::OnNode Shuffles::Parts::look_at(std::string_view name) {
   if (!node) return on;
   std::map<OwnerKey, int64_t> pods;
   p.pods.for_each_on(name, [&](const kube::Pod& pod) {
-    if (const auto owner = owner_of(pod)) ++pods[{std::string(pod.ns), owner->kind, std::string(owner->name)}];
+    for (const PodOwner& owner : owners_of(pod)) ++pods[{std::string(pod.ns), owner.kind, std::string(owner.name)}];
   });
   if (pods.empty()) return on;
   std::set<std::string> labels;

@@ -43,9 +43,9 @@ struct PodOwner {
   // deployment_web, daemon_set_proxy …: the label's value.
   std::string label() const;
 };
-// None for pods without a controller and for those of others: Jobs, nodes, custom ones. A ReplicaSet counts as its
-// Deployment's when its name ends with the pod's template hash, as the Deployment's controller names them.
-std::optional<PodOwner> owner_of(const kube::Pod& pod);
+// All of its owners, its controller or not, but for those of other kinds: Jobs, nodes, custom ones. A ReplicaSet counts
+// as its Deployment's when its name ends with the pod's template hash, as the Deployment's controller names them.
+std::vector<PodOwner> owners_of(const kube::Pod& pod);
 
 struct ShuffleParts {
   io::Loop& loop;

@@ -110,8 +110,8 @@ TEST_F(ShufflesTest, OwnersByKind) {
     if (!hash.empty()) facts.labels = {{"pod-template-hash", hash}};
     store.put(facts);
     const auto pod = store.find("n", "x");
-    const auto owner = owner_of(*pod);
-    return owner ? owner->label() : "";
+    const auto owners = owners_of(*pod);
+    return owners.empty() ? "" : owners.front().label();
   };
   EXPECT_EQ(label("DaemonSet", "proxy", atoms, "abc"), "daemon_set_proxy");
   EXPECT_EQ(label("StatefulSet", "db", atoms, ""), "stateful_set_db");
@@ -122,6 +122,17 @@ TEST_F(ShufflesTest, OwnersByKind) {
   EXPECT_EQ(label("ReplicaSet", "-7d9f8c6b5", atoms, "7d9f8c6b5"), "replica_set_-7d9f8c6b5");
   EXPECT_EQ(label("Job", "once", atoms, ""), "");
   EXPECT_EQ(label("", "", atoms, ""), "");
+}
+
+TEST_F(ShufflesTest, OwnersThatDoNotControlThePodCountToo) {
+  put_node("n1", "p");
+  ASSERT_TRUE(pods.put_json(R"({"metadata":{"name":"x","namespace":"ns","resourceVersion":"5","ownerReferences":[
+      {"kind":"DaemonSet","name":"proxy"},{"kind":"Job","name":"j"},{"kind":"StatefulSet","name":"db"}]},
+      "spec":{"nodeName":"n1"}})"));
+  shuffles.begin();
+  shuffles.entered_maintenance("n1", "p");
+  EXPECT_EQ(scrape().at(count("daemon_set_proxy")), "1");
+  EXPECT_EQ(scrape().at(count("stateful_set_db")), "1");
 }
 
 TEST_F(ShufflesTest, SeriesAreThereBeforeAnythingHappened) {

@@ -188,19 +188,32 @@ TEST_F(StaggerCheckTest, TheBudgetOfAGroup) {
   EXPECT_EQ(measure(lease_facts, key, now, "a").used, 1);
 }
 
-TEST_F(StaggerCheckTest, SettingsThatCannotWorkAreRefused) {
-  const auto refused_with = [&](std::string_view more) {
-    return refused("check", "stagger", fmt::format("{{leaseName: turn, leaseNamespace: ops, {}}}", more));
+TEST_F(StaggerCheckTest, SettingsThatCannotWorkAreWarnedOfAndHoldBackNothingElse) {
+  const auto settings = [](std::string_view more) {
+    return fmt::format("{{leaseName: turn, leaseNamespace: ops, {}}}", more);
   };
-  EXPECT_EQ(refused_with("duration: 1s"), "");
-  EXPECT_EQ(refused_with("duration: 90"), "");
-  EXPECT_THAT(refused_with("duration: 999ms"), HasSubstr("\"duration\" must be at least 1s"));
-  EXPECT_THAT(refused_with("duration: -5s"), HasSubstr("\"duration\" must be at least 1s"));
-  EXPECT_THAT(refused_with("duration: 600000h"), HasSubstr("\"duration\" must not be longer"));
-  EXPECT_THAT(refused_with("parallel: 1"), HasSubstr("\"duration\" is required"));
-  EXPECT_THAT(refused_with("duration: 1s, parallel: 0"), HasSubstr("\"parallel\" must be a number from 1"));
-  EXPECT_THAT(refused_with("duration: 1s, parallel: -1"), HasSubstr("\"parallel\" must be a number from 1"));
-  EXPECT_THAT(refused_with("duration: 1s, parallel: 1001"), HasSubstr("\"parallel\" must be a number from 1"));
+  const auto warned_of = [&](std::string_view more) {
+    EXPECT_EQ(refused("check", "stagger", settings(more)), "") << more;
+    return warnings("check", "stagger", settings(more));
+  };
+  EXPECT_EQ(warned_of("duration: 1s"), "");
+  EXPECT_EQ(warned_of("duration: 90"), "");
+  for (const char* const wrong : {"duration: 999ms", "duration: -5s"}) {
+    EXPECT_THAT(warned_of(wrong), HasSubstr("\"duration\" is shorter than 1s"));
+    EXPECT_THAT(ask("stagger", settings(wrong)).error, HasSubstr("\"duration\" is shorter than 1s"));
+  }
+  EXPECT_THAT(warned_of("duration: 600000h"), HasSubstr("\"duration\" is longer than"));
+  EXPECT_THAT(ask("stagger", settings("duration: 600000h")).error, HasSubstr("\"duration\" is longer than"));
+  for (const char* const none : {"duration: 1s, parallel: 0", "duration: 1s, parallel: -1"}) {
+    EXPECT_THAT(warned_of(none), HasSubstr("\"parallel\" is less than 1, so there is no lease to take"));
+    const CheckResult result = ask("stagger", settings(none));
+    EXPECT_FALSE(result.passed || result.pending || result.lease);
+    EXPECT_EQ(result.error, "");
+  }
+  EXPECT_THAT(warned_of("duration: 1s, parallel: 1001"), HasSubstr("\"parallel\" is large"));
+  EXPECT_TRUE(ask("stagger", settings("duration: 1s, parallel: 1001")).passed);
+  EXPECT_THAT(warned_of("duration: 1s, parallel: 9999999"), HasSubstr("means the same as 100000"));
+  EXPECT_THAT(refused("check", "stagger", settings("parallel: 1")), HasSubstr("\"duration\" is required"));
   EXPECT_THAT(refused("check", "stagger", "{duration: 1s}"), HasSubstr("\"leaseName\" is required"));
   EXPECT_THAT(refused("check", "stagger", "{duration: 1s}"), HasSubstr("\"leaseNamespace\" is required"));
 }

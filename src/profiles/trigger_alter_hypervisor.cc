@@ -24,12 +24,20 @@ class AlterHypervisor final : public Trigger {
     TriggerResult result;
     const kube::Object* hypervisor = find_hypervisor(context.hypervisors, context.node.base().name, result);
     if (!hypervisor) return result;
+    bool differs = false;
     for (const FieldValue& wanted : wanted_) {
       const std::string name(wanted.field->name);
       // An earlier trigger of the chain may have wanted something else.
       context.hypervisor.erase(name);
-      if (value_of(*hypervisor, "spec", *wanted.field) != wanted.value) context.hypervisor.emplace(name, wanted.value);
+      if (value_of(*hypervisor, "spec", *wanted.field) == wanted.value) continue;
+      if (context.hypervisors.was_told(*hypervisor, name, wanted.value)) continue;
+      context.hypervisor.emplace(name, HypervisorWish{wanted.value, std::string(context.profile)});
+      differs = true;
     }
+    const auto* const refusal = context.hypervisors.refused(hypervisor->name, context.profile, context.now);
+    if (!differs || !refusal) return result;
+    result.error = fmt::format("hypervisor {} cannot be written: {}", hypervisor->name, refusal->error);
+    result.changes_at = refusal->until;
     return result;
   }
 

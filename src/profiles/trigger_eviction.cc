@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "drain/progress.h"
 #include "profiles/config_reader.h"
@@ -64,6 +66,7 @@ class Drain final : public Trigger {
     needs.pods = true;
     needs.budgets = true;
   }
+  std::optional<io::Duration> overrides_budgets_after() const override { return options_.delete_after; }
 
   TriggerResult apply(TriggerContext& context) const override {
     TriggerResult result;
@@ -76,12 +79,12 @@ class Drain final : public Trigger {
     result.drain = options_;
     result.retry = true;
     if (!has_cordoned(context.node.base(), cordoned_by)) {
-      result.reason = "the node is cordoned first";
+      result.reason = "the node is cordoned first" + threat();
       return result;
     }
     const drain::Progress* const progress = context.drains->progress(context.node.base(), owner);
     if (!progress) {
-      result.reason = "the drain is about to begin";
+      result.reason = "the drain is about to begin" + threat();
       return result;
     }
     judge(*progress, context, result);
@@ -89,6 +92,25 @@ class Drain final : public Trigger {
   }
 
  private:
+  // Budgets are overridden where that is configured, and nobody is to learn of it only afterwards.
+  std::string threat() const {
+    if (!settings_.force) return {};
+    return fmt::format(
+        "; pods that are not evicted within {} are deleted past their disruption budgets (forceEviction)",
+        io::format_duration(settings_.limits.eviction));
+  }
+  static std::string threat_from(io::Wall from, io::Wall now) {
+    const std::string time = io::format_rfc3339(std::chrono::ceil<io::seconds>(from));
+    return from <= now ? fmt::format(
+                             "; since {} pods that are not evicted have been deleted past their disruption "
+                             "budgets (forceEviction)",
+                             time)
+                       : fmt::format(
+                             "; from {} on pods that are not evicted are deleted past their disruption "
+                             "budgets (forceEviction)",
+                             time);
+  }
+
   void judge(const drain::Progress& progress, TriggerContext& context, TriggerResult& result) const {
     using Phase = drain::Progress::Phase;
     switch (progress.phase) {
@@ -105,7 +127,11 @@ class Drain final : public Trigger {
         break;
     }
     result.reason = describe(progress);
-    if (settings_.force) return;
+    if (settings_.force) {
+      const io::Wall tried_since = io::add(progress.begun, progress.paused);
+      result.reason += threat_from(io::add(tried_since, settings_.limits.eviction), context.now);
+      return;
+    }
     Overdue late = overdue(progress, settings_.limits, context.now);
     result.overdue = std::move(late.what);
     result.changes_at = late.look_at;
@@ -125,6 +151,12 @@ std::unique_ptr<Trigger> make_eviction_trigger(ConfigReader& config) {
   settings.force = config.boolean("forceEviction");
   settings.limits.deletion = config.duration("deletionTimeout", Required::no, io::minutes{10});
   settings.limits.eviction = config.duration("evictionTimeout", Required::no, io::minutes{10});
+  for (auto [key, limit] : {std::pair{"deletionTimeout", &settings.limits.deletion},
+                            std::pair{"evictionTimeout", &settings.limits.eviction}}) {
+    if (*limit >= io::Duration{0}) continue;
+    config.warn(key, "is negative, which means the same as 0");
+    *limit = io::Duration{0};
+  }
   if (action == "drain") return std::make_unique<Drain>(settings);
   if (action == "uncordon") return std::make_unique<Uncordon>();
   return std::make_unique<Cordon>();

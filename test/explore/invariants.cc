@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "drain/holds.h"
 #include "perturbation.h"
 #include "profiles/names.h"
 
@@ -292,6 +293,16 @@ void strip_holds(Json& document) {
   document.remove({"spec", "unschedulable"});
 }
 
+// It waits for its drain: what stands before that in its chain is written with the cordon, and stays if it is
+// withdrawn.
+bool has_begun(const Plan& plan, const NodeFacts& node) {
+  if (plan.drain != Plan::Drain::in_trigger) return false;
+  const auto text = node.annotations.find(drain::kHoldsAnnotation);
+  if (text == node.annotations.end()) return false;
+  const auto holds = drain::Holds::parse(text->second);
+  return holds && holds->by_owner.contains(fmt::format("profile/{}/begun", plan.name));
+}
+
 }  // namespace
 
 // Outside careen's own keys and those of the triggers, nothing changes.
@@ -328,7 +339,7 @@ void Invariants::check_untouched(const sim::Change& change, const NodeFacts& bef
                                  change.name, was.dump(), is.dump()));
 }
 
-// Triggers fire with their transition, and only then.
+// Triggers fire with their transition, or when it begins with a drain that they stand before, and only then.
 void Invariants::check_profile(const sim::Change& change, Process& process, const Plan& plan, const NodeFacts& before,
                                const NodeFacts& after) {
   const State from = before.state(plan.name).value_or(State::operational);
@@ -346,10 +357,11 @@ void Invariants::check_profile(const sim::Change& change, Process& process, cons
     violate("trigger", fmt::format("{} left {}=\"{}\" on node {} where \"{}\" was expected", change.by, key,
                                    now == is.end() ? "" : now->second, change.name, expected));
   };
-  expect(plan.busy(), before.labels, after.labels, enters || leaves, enters ? "yes" : "");
+  const bool begun = has_begun(plan, after);
+  expect(plan.busy(), before.labels, after.labels, enters || leaves || begun, leaves ? "" : "yes");
   expect(plan.done(), before.labels, after.labels, leaves && !plan.versions, "yes");
   if (plan.versions) expect(kVersion, before.labels, after.labels, leaves, kNewVersion);
-  check_guard(change, plan, before, after, enters, leaves);
+  check_guard(change, plan, before, after, enters || begun, leaves);
   expect(plan.note(), before.annotations, after.annotations, leaves, "yes");
   const auto* was = before.profile(plan.name);
   const auto* is = after.profile(plan.name);
