@@ -83,5 +83,24 @@ TEST_F(MessageTextTest, ANodeMaySendWhatItsPeriodicNotificationsNeedAndOneAMinut
   EXPECT_EQ(message_pace(config_of("intervals: {requeue: 1m}")), io::minutes{1});
 }
 
+std::string with_message(std::string_view message) {
+  return fmt::format("{{intervals: {{requeue: 1m}}, instances: {{notify: [{{name: n, type: slack, config: {{hook: "
+                     "'https://chat.example/hook', channel: c, message: '{}'}}, schedule: {{type: periodic, config: "
+                     "{{interval: 1h}}}}}}]}}}}",
+                     message);
+}
+
+TEST(MessageTemplate, WhatFailsInABranchOnlyIsAWarning) {
+  const auto config = config_of(with_message("{{ if .LogDetails }}{{ .Node.Nmae }}{{ end }}"));
+  ASSERT_EQ(config->warnings.size(), 1U);
+  EXPECT_THAT(config->warnings[0].message,
+              testing::AllOf(testing::HasSubstr("can't evaluate field Nmae in type *v1.Node; did you mean \"Name\"?"),
+                             testing::HasSubstr("cannot be rendered")));
+}
+
+TEST(MessageTemplate, WhatFailsAlwaysIsAnError) {
+  EXPECT_THROW(config_of(with_message("{{ .Node.Nmae }}")), std::invalid_argument);
+}
+
 }  // namespace
 }  // namespace careen::profiles
