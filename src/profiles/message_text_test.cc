@@ -1,5 +1,6 @@
 #include "profiles/message_text.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -84,16 +85,17 @@ TEST_F(MessageTextTest, ANodeMaySendWhatItsPeriodicNotificationsNeedAndOneAMinut
 }
 
 std::string with_message(std::string_view message) {
-  return fmt::format("{{intervals: {{requeue: 1m}}, instances: {{notify: [{{name: n, type: slack, config: {{hook: "
-                     "'https://chat.example/hook', channel: c, message: '{}'}}, schedule: {{type: periodic, config: "
-                     "{{interval: 1h}}}}}}]}}}}",
-                     message);
+  return fmt::format(
+      "{{intervals: {{requeue: 1m}}, instances: {{notify: [{{name: n, type: slack, config: {{hook: "
+      "'https://chat.example/hook', channel: c, message: '{}'}}, schedule: {{type: periodic, config: "
+      "{{interval: 1h}}}}}}]}}}}",
+      message);
 }
 
 TEST(MessageTemplate, WhatFailsInABranchOnlyIsAWarning) {
   const auto config = config_of(with_message("{{ if .LogDetails }}{{ .Node.Nmae }}{{ end }}"));
-  ASSERT_EQ(config->warnings.size(), 1U);
-  EXPECT_THAT(config->warnings[0].message,
+  ASSERT_EQ(config.warnings.size(), 1U);
+  EXPECT_THAT(config.warnings[0].message,
               testing::AllOf(testing::HasSubstr("can't evaluate field Nmae in type *v1.Node; did you mean \"Name\"?"),
                              testing::HasSubstr("cannot be rendered")));
 }
