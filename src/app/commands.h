@@ -41,6 +41,7 @@ struct RunOptions {
   io::Duration metrics_timeout = io::seconds{65};
   bool cache_pods = true;
   bool notify_blocking = false;
+  bool pod_events = true;
   bool dry_run = false;
   std::string slack_api;  // empty: Slack itself
   bool metrics_secure = false;

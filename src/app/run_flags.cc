@@ -81,6 +81,10 @@ void add_profile_flags(CLI::App& command, RunOptions& options) {
       .add_flag("--notify-blocking", options.notify_blocking,
                 "A state's notifications must be sent before its checks are looked at")
       ->group(group);
+  command
+      .add_flag("--pod-events,!--no-pod-events", options.pod_events,
+                "Write the events Evicting and ForceDeleting about the pods that a profile drains [true]")
+      ->group(group);
   command.add_option("--slack-api", options.slack_api, "Where slackThread posts to [https://slack.com/api]")
       ->group(group);
   refuse_switch(command, "--enable-esx-maintenance", "the ESX integration is not available in this version");

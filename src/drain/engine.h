@@ -39,6 +39,7 @@ namespace careen::drain {
 
 enum class DaemonSetState;
 struct Options;
+struct PodRequest;
 
 struct EngineParts {
   io::Loop& loop;
@@ -101,6 +102,8 @@ class Engine {
   io::Task<void> run();
   io::Task<void> stop();
 
+  // Called before each request is sent. True: an event about it is somebody else's, and the engine writes none.
+  std::function<bool(const PodRequest&)> on_request;
   // Our own pod's eviction was accepted: it is time to hand over.
   std::function<void()> on_own_eviction;
 

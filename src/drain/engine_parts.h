@@ -223,6 +223,7 @@ struct Engine::Parts {
   std::string reason_of(const Drain& drain, Target& target, const Membership& membership);
   std::string waiting_text(const Drain& drain, Target& target, const Membership& membership);
   std::string blocked_text(Target& target);
+  void tell_of_request(const Target& target, Action action, const Wish& wish);
   void write_blocked_event(Target& target, const std::string& budget);
   void write_event(const Target& target, std::string type, std::string reason, std::string note);
 

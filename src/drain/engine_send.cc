@@ -196,11 +196,7 @@ io::Task<void> Engine::Parts::send(std::string uid) {
     co_return;
   }
   target->hangs.set(p.loop.now() + kHangsAfter);
-  if (action == Action::kill) {
-    write_event(*target, "Normal", "ForceDeleting", "Deleting the pod by force: it has not ended in time");
-  } else if (action == Action::remove && !wish.remove) {
-    write_event(*target, "Normal", "ForceDeleting", "Deleting the pod by force: it could not be evicted in time");
-  }
+  tell_of_request(*target, action, wish);
   const std::string ns = target->ns, name = target->name;
   kube::DeleteOptions what = delete_options(*target, action);
   auto request = action == Action::evict

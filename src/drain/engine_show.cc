@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "drain/engine_parts.h"
+#include "drain/pod_request.h"
 #include "drain/reason.h"
 #include "kube/cache.h"
 #include "kube/disruption_budget.h"
@@ -93,6 +94,30 @@ void Engine::Parts::show_waiting(BudgetLane& lane) {
 }
 
 // Once a budget: a pod that is blocked for hours needs no second one.
+void Engine::Parts::tell_of_request(const Target& target, Action action, const Wish& wish) {
+  using Kind = PodRequest::Kind;
+  const bool overdue = action == Action::remove && !wish.remove;
+  PodRequest request{action == Action::kill ? Kind::kill
+                     : overdue              ? Kind::remove
+                                            : Kind::leave,
+                     target.ns,
+                     target.name,
+                     target.uid,
+                     target.node,
+                     {}};
+  for (const Membership& membership : target.memberships) {
+    if (membership.verdict.fate == Fate::take && is_active(*membership.drain)) {
+      request.owners.push_back(membership.drain->key.owner);
+    }
+  }
+  if (engine.on_request && engine.on_request(request)) return;
+  if (request.kind == Kind::kill) {
+    write_event(target, "Normal", "ForceDeleting", "Deleting the pod by force: it has not ended in time");
+  } else if (request.kind == Kind::remove) {
+    write_event(target, "Normal", "ForceDeleting", "Deleting the pod by force: it could not be evicted in time");
+  }
+}
+
 void Engine::Parts::write_blocked_event(Target& target, const std::string& budget) {
   if (!p.events || options.dry_run || target.blocked_event == budget) return;
   const io::Steady due = target.blocked_since + kBlockedEventAfter;

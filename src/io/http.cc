@@ -13,6 +13,7 @@
 #include <cstring>
 
 #include "io/curl_multi.h"
+#include "io/proxy.h"
 #include "io/real_loop.h"
 #include "io/sync.h"
 
@@ -152,6 +153,8 @@ struct HttpShared {
   RealLoop& loop;
   const HttpClientOptions options;
   HandlePool handles;
+  // Read once, as Go does.
+  const ProxySettings environment = proxy_settings_of_environment();
   std::shared_ptr<CurlMulti> requests;
   std::shared_ptr<CurlMulti> streams;
   Semaphore permits;
@@ -162,11 +165,6 @@ struct HttpShared {
 struct Target {
   std::string scheme, host, port;
 };
-
-bool is_loopback_target(const Target& target) {
-  if (target.host == "localhost" || target.host == "[::1]") return true;
-  return target.host.starts_with("127.") && target.host.find_first_not_of("0123456789.") == std::string::npos;
-}
 
 Result<Target> target_of(const HttpRequest& request) {
   const Url url(request.url);
@@ -307,9 +305,16 @@ Result<void> Exchange::prepare() {
     }
     // An explicit proxy is meant, whatever NO_PROXY says.
     set(e, CURLOPT_NOPROXY, "");
-  } else if (shared_->options.direct || is_loopback_target(target_)) {
-    // A proxy of the environment is for other machines; kubectl takes it so, too.
-    set(e, CURLOPT_PROXY, "");
+  } else {
+    // An empty one keeps libcurl from asking the environment itself: it does not read all of it as Go does.
+    const auto proxy = shared_->options.direct
+                           ? Result<std::string>(std::string())
+                           : proxy_for(shared_->environment, target_.scheme, target_.host, target_.port);
+    if (!proxy) return tl::make_unexpected(proxy.error());
+    if (curl_easy_setopt(e, CURLOPT_PROXY, proxy->c_str()) != CURLE_OK) {
+      return fail(ErrorKind::invalid, "the URL of the environment's proxy makes no sense");
+    }
+    set(e, CURLOPT_NOPROXY, "");
   }
   if (target_.scheme == "https") {
     if (auto ok = set_tls(); !ok) return ok;

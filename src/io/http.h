@@ -70,7 +70,7 @@ struct TlsOptions {
 
 struct HttpClientOptions {
   TlsOptions tls;
-  // Empty: HTTP_PROXY, HTTPS_PROXY, NO_PROXY of the environment apply, as libcurl reads them; never to this machine.
+  // Empty: HTTP_PROXY, HTTPS_PROXY, NO_PROXY of the environment apply, as Go reads them; never to this machine.
   std::string proxy;
   // No proxy at all, whatever the environment says.
   bool direct = false;

@@ -376,11 +376,14 @@ TEST_F(HttpClientTest, AProxyOfTheEnvironmentIsForOtherMachines) {
     RawPeer::read_request(fd);
     RawPeer::write_all(fd, kHello);
   });
-  ::setenv("http_proxy", proxy.url().c_str(), 1);
-  make_client();
-  EXPECT_EQ(send(get("http://somewhere.invalid/x"))->status, 403);
-  EXPECT_EQ(send(get(peer.url()))->body, "hello");
-  ::unsetenv("http_proxy");
+  // Both spellings; libcurl by itself takes but the second for http.
+  for (const char* name : {"HTTP_PROXY", "http_proxy"}) {
+    ::setenv(name, proxy.url().c_str(), 1);
+    make_client();
+    EXPECT_EQ(send(get("http://somewhere.invalid/x"))->status, 403) << name;
+    EXPECT_EQ(send(get(peer.url()))->body, "hello") << name;
+    ::unsetenv(name);
+  }
 }
 
 TEST_F(HttpClientTest, AProxyThatRefusesMeansNotSent) {

@@ -49,6 +49,14 @@ struct ControllerMeters {
     work_time.observe(io::to_seconds(now - begun->second));
     since.erase(begun);
   }
+  // So many keys were found to need nothing without being decided anew.
+  void stood(size_t keys) {
+    adds.add(static_cast<double>(keys));
+    reconciles("requeue_after").add(static_cast<double>(keys));
+    for (size_t i = 0; i < keys; ++i) {
+      for (io::Histogram* time : {&queue_wait, &reconcile_time, &work_time}) time->observe(0);
+    }
+  }
   void show_work(io::Steady now) {
     io::Duration sum{0}, most{0};
     for (const auto& [key, begun] : since) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <deque>
 #include <list>
+#include <map>
 #include <set>
 #include <unordered_set>
 #include <utility>
@@ -37,6 +38,8 @@ constexpr io::Duration kLongestGap = io::minutes{30};
 constexpr io::Duration kCoreGap = io::seconds{1};
 // A server that was in trouble and is not asked again is taken to have recovered after this.
 constexpr io::Duration kForgiven = io::minutes{10};
+// For so long the newer API is not asked again in a namespace where it was forbidden.
+constexpr io::Duration kForbidden = io::minutes{10};
 constexpr std::string_view kProblem = "events";
 
 bool same(const ObjectReference& a, const ObjectReference& b) {
@@ -67,10 +70,11 @@ struct Series {
   io::Duration gap = kFirstGap;
   Stage stage = Stage::idle;
   bool remembered = true;
+  bool falls_back = false;  // to core/v1
   std::list<std::shared_ptr<Series>>::iterator age;
 
   bool dirty() const { return count > written; }
-  bool core() const { return record.api == EventRecord::Api::core_v1; }
+  bool core() const { return falls_back || record.api == EventRecord::Api::core_v1; }
 };
 using SeriesPtr = std::shared_ptr<Series>;
 
@@ -196,6 +200,7 @@ struct EventRecorder::Parts {
   void note_outcome(Series& series, std::string_view verb, const Result<std::string>& result);
   void healed(const std::string& what);
   std::string new_name(std::string_view object);
+  bool is_forbidden(const std::string& ns);
 
   io::Loop& loop;
   Client& client;
@@ -216,7 +221,8 @@ struct EventRecorder::Parts {
   double tokens = kBurst;
   io::Steady refilled;
   int64_t last_name = 0;
-  std::set<std::string> failing;  // what cannot be written now
+  std::set<std::string> failing;                // what cannot be written now
+  std::map<std::string, io::Steady> forbidden;  // namespaces where events.k8s.io is, until then
 };
 
 void EventRecorder::Parts::record(EventRecord event) {
@@ -247,6 +253,7 @@ void EventRecorder::Parts::remember(EventRecord event) {
   series->first = series->last = loop.wall_now();
   series->seen = loop.now();
   series->record = std::move(event);
+  series->falls_back = is_forbidden(series->ns);
   known.insert(series);
   series->age = by_age.insert(by_age.end(), series);
   enqueue(series);
@@ -344,6 +351,11 @@ io::Task<void> EventRecorder::Parts::send(Job job) {
   const int64_t count = series.count;
   const bool fresh = series.written == 0;
   Result<std::string> result = co_await write(series);
+  if (fresh && !series.core() && !result && result.error().code == 403) {
+    forbidden[series.ns] = loop.now() + kForbidden;
+    series.falls_back = true;
+    result = co_await write(series);
+  }
   if (!fresh && !result && result.error().not_found()) {
     // Events live for an hour; the series goes on under a new name.
     series.written = 0;
@@ -382,7 +394,9 @@ io::Task<Result<std::string>> EventRecorder::Parts::write(Series& series) {
 
 // One problem for whatever fails, closed when each of the things that failed has worked again.
 void EventRecorder::Parts::note_outcome(Series& series, std::string_view verb, const Result<std::string>& result) {
-  const std::string what = fmt::format("{} {} {}", verb, series.core() ? "core" : "events", series.ns);
+  // By the API that was asked for: what fell back is well again when either works.
+  const bool core = series.record.api == EventRecord::Api::core_v1;
+  const std::string what = fmt::format("{} {} {}", verb, core ? "core" : "events", series.ns);
   if (result) {
     if (failing.empty()) return;
     failing.erase("");
@@ -406,6 +420,14 @@ void EventRecorder::Parts::note_outcome(Series& series, std::string_view verb, c
 void EventRecorder::Parts::healed(const std::string& what) {
   failing.erase(what);
   if (failing.empty()) problems.clear(kProblem);
+}
+
+bool EventRecorder::Parts::is_forbidden(const std::string& ns) {
+  const auto found = forbidden.find(ns);
+  if (found == forbidden.end()) return false;
+  if (found->second > loop.now()) return true;
+  forbidden.erase(found);
+  return false;
 }
 
 // Unique for this process even if many are made in one nanosecond.

@@ -31,6 +31,7 @@ struct ObjectReference {
 };
 
 struct EventRecord {
+  // Where a role has no right on events.k8s.io, as those of older programs, its events are written as core/v1.
   enum class Api { events_v1, core_v1 };
   Api api = Api::events_v1;
   ObjectReference regarding;

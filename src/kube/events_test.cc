@@ -309,6 +309,35 @@ TEST_F(EventsTest, MemoryIsBound) {
   EXPECT_EQ(recorder.remembered(), 0u);
 }
 
+// The roles of older programs have the right on core events alone.
+TEST_F(EventsTest, FallsBackToTheOldApiWhereTheNewOneIsForbidden) {
+  bool allowed = false;
+  respond = [&](const Request& request) {
+    const bool refused = !allowed && request.path.starts_with("/apis/events.k8s.io/");
+    return refused ? event_refusal(403, "Forbidden") : Response{request.method == "POST" ? 201 : 200, "{}", {}};
+  };
+  recorder.record(node_event("n1"));
+  time.run_for(seconds{1});
+  recorder.record(node_event("n2"));
+  time.run_for(seconds{1});
+  recorder.record(node_event("n2"));
+  time.run_for(seconds{2});
+  ASSERT_THAT(methods(), ElementsAre("POST", "POST", "POST", "PATCH"));
+  EXPECT_THAT(transport.requests[1].path, StartsWith("/api/v1/namespaces/default/events"));
+  EXPECT_EQ(body(1).at("involvedObject").at("name"), "n1");
+  EXPECT_EQ(body(1).at("action"), "ChangeMaintenanceState");
+  EXPECT_THAT(transport.requests[2].path, StartsWith("/api/v1/namespaces/default/events"));
+  EXPECT_EQ(body(3).at("count"), 2);
+  EXPECT_EQ(dropped(), 0);
+  EXPECT_THAT(problems.open(), IsEmpty());
+  // The right may be granted later.
+  allowed = true;
+  time.run_for(minutes{11});
+  recorder.record(node_event("n3"));
+  time.run_for(seconds{1});
+  EXPECT_THAT(transport.requests.back().path, StartsWith("/apis/events.k8s.io/"));
+}
+
 TEST_F(EventsTest, MissingRightsAreOneProblem) {
   bool allowed = false;
   respond = [&](const Request&) {

@@ -117,6 +117,9 @@ void ModelPlanner::start() {
   careen.maintenances = !snapshot_.of(Kind::maintenances).empty();
   // Nothing is overlooked on the model: the sweep would only find that out, again and again.
   careen.controller.sweep = io::hours{24 * 365 * 100};
+  // Nobody reads them there.
+  careen.controller.pod_events = false;
+  careen.controller.count_standing = false;
   careen.environment = config_.environment;
   careen.adjust_config = [this](profiles::Config& config) { assume_in(config, options_.assumptions); };
   process_ = std::make_unique<replica::ModelProcess>(time_, cluster_, config_.text, std::move(careen));

@@ -390,18 +390,16 @@ void ConfigReader::warn(std::string_view key, std::string message) {
              fmt::format("{}: \"{}\" {}", owner_, key, redacted(key, std::move(message))));
 }
 
-void ConfigReader::error_within(std::string_view key, std::size_t offset, std::string message) {
+Position ConfigReader::place_within(std::string_view key, std::size_t offset) const {
   const Value* value = find(key);
-  Position where = value != nullptr ? value->where : where_;
-  if (value != nullptr && value->is_scalar()) {
-    const auto text = file_.text(*value);
-    // Once anything was replaced, bytes of the text are not those of the file.
-    if (text && text->text == value->text) where = file_.position_within(*value, offset);
-  }
-  file_.error(where, fmt::format("{}: \"{}\": {}", owner_, key, redacted(key, std::move(message))));
+  if (value == nullptr) return where_;
+  if (!value->is_scalar()) return value->where;
+  const auto text = file_.text(*value);
+  // Once anything was replaced, bytes of the text are not those of the file.
+  return text && text->text == value->text ? file_.position_within(*value, offset) : value->where;
 }
 
-void ConfigReader::error_within(std::string_view key, Position in_text, std::string message) {
+std::size_t ConfigReader::offset_within(std::string_view key, Position in_text) const {
   const Value* value = find(key);
   std::size_t offset = 0;
   for (int line = 1; value != nullptr && line < in_text.line; ++line) {
@@ -409,7 +407,20 @@ void ConfigReader::error_within(std::string_view key, Position in_text, std::str
     if (end == std::string::npos) break;
     offset = end + 1;
   }
-  error_within(key, offset + static_cast<std::size_t>(std::max(in_text.column - 1, 0)), std::move(message));
+  return offset + static_cast<std::size_t>(std::max(in_text.column - 1, 0));
+}
+
+void ConfigReader::error_within(std::string_view key, std::size_t offset, std::string message) {
+  file_.error(place_within(key, offset), fmt::format("{}: \"{}\": {}", owner_, key, redacted(key, std::move(message))));
+}
+
+void ConfigReader::error_within(std::string_view key, Position in_text, std::string message) {
+  error_within(key, offset_within(key, in_text), std::move(message));
+}
+
+void ConfigReader::warn_within(std::string_view key, Position in_text, std::string message) {
+  file_.warn(place_within(key, offset_within(key, in_text)),
+             fmt::format("{}: \"{}\": {}", owner_, key, redacted(key, std::move(message))));
 }
 
 void ConfigReader::warn_unknown_keys() {

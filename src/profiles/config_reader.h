@@ -69,6 +69,7 @@ class ConfigReader {
   // sentence of its own. If the text came out of a variable, the place is the beginning of the value.
   void error_within(std::string_view key, std::size_t offset, std::string message);
   void error_within(std::string_view key, Position in_text, std::string message);
+  void warn_within(std::string_view key, Position in_text, std::string message);
   // Warns of the keys that are not declared, in nested objects too.
   void warn_unknown_keys();
   // False once an error was recorded since this reader was made.
@@ -79,6 +80,9 @@ class ConfigReader {
   struct Resolved;
 
   const Value* find(std::string_view key) const;
+  // Where in the file that byte of the key's text is.
+  Position place_within(std::string_view key, std::size_t offset) const;
+  std::size_t offset_within(std::string_view key, Position in_text) const;
   // The same, for reading: notes that the key was asked for and what it is `otherwise`.
   const Value* take(std::string_view key, std::string otherwise = {});
   // Absent, null and not convertible read alike: nothing. The last is an error that was recorded.

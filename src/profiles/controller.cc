@@ -263,6 +263,7 @@ Task<void> Controller::run() {
   acting_.spawn(courier_.run());
   // What is not carried out would be found again and again.
   if (!options_.dry_run) acting_.spawn(sweep());
+  if (options_.count_standing) acting_.spawn(count_standing());
   while (!stopping_) {
     const std::string key = co_await queue_.next();
     if (stopping_) {
@@ -314,7 +315,7 @@ void Controller::decide_one(const std::string& key) {
   schedule(key, decision);
   follow_drains(key, decision);
   report_failures(key, decision);
-  meters_->reconciles(decision.failing() ? "error" : "success").add();
+  meters_->decided(key, decision);
   meters_->reconcile_time.observe(io::to_seconds(p_.loop.now() - begun));
 
   if (options_.dry_run) {

@@ -237,6 +237,8 @@ class Controller {
   bool overlooked(const std::string& node) const;
   bool waits_for_settling(std::string_view node) const;
   io::Task<void> sweep();
+  // Counts, after each requeue interval, the nodes whose decisions stand.
+  io::Task<void> count_standing();
 
   ControllerParts p_;
   ControllerOptions options_;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <unordered_set>
 
 #include "kube/controller_meters.h"
 #include "profiles/controller.h"
@@ -13,6 +14,16 @@ struct Controller::Meters : kube::ControllerMeters {
       : ControllerMeters(m, "node"),
         late(m.counter("careen_sweep_late_total", "Decisions that only the slow sweep found; it should stay zero.")) {}
 
+  // Made; those that were found to stand are only among controller_runtime_reconcile_total.
+  io::Counter& decisions(const std::string& result) {
+    return metrics.counter("careen_decisions_total", "Decisions about nodes that were made.", {{"result", result}});
+  }
+  // Names are those of a program that looks at each node again after the requeue interval, and says so.
+  void decided(const std::string& node, const Decision& decision) {
+    decisions(decision.failing() ? "error" : "success").add();
+    reconciles(decision.failing() ? "error" : decision.gone ? "success" : "requeue_after").add();
+    lately.insert(node);
+  }
   io::Counter& failures(const std::string& profile) {
     return metrics.counter("maintenance_controller_transition_failure_count",
                            "Failures while a profile was being processed.", {{"profile", profile}});
@@ -26,6 +37,7 @@ struct Controller::Meters : kube::ControllerMeters {
   }
 
   io::Counter& late;
+  std::unordered_set<std::string> lately;  // nodes that were decided since the standing ones were counted
 };
 
 }  // namespace careen::profiles

@@ -12,6 +12,10 @@ struct ControllerOptions {
   io::Duration sweep = io::minutes{10};
   // Messages are sent before the state machine goes on, and one that cannot be sent stops its profile.
   bool notify_blocking = false;
+  // A drain tells of its requests in events of the pods.
+  bool pod_events = true;
+  // After each requeue interval the nodes whose decisions stand are counted among the decisions.
+  bool count_standing = true;
   // Decides and explains; writes and sends nothing.
   bool dry_run = false;
 };

@@ -49,6 +49,26 @@ TEST_F(ControllerTest, ARoundOfManyNodesKeepsTheLimitWithThreeWritesANode) {
   EXPECT_EQ(replica.late(), 0);
 }
 
+// Alerts on "does it still look at the nodes" were written for a program that does so after each interval.
+TEST_F(ControllerTest, DecisionsThatStandAreCountedAfterEachInterval) {
+  add_nodes(20);
+  Replica replica(time, api, "a", round(3));
+  ASSERT_TRUE(time.run_until([&] { return all_done(); }, minutes{10}));
+  time.run_for(minutes{2});
+  const auto reconciles = [&] {
+    return replica.metrics
+        .counter("controller_runtime_reconcile_total", "", {{"controller", "node"}, {"result", "requeue_after"}})
+        .value();
+  };
+  const double before = reconciles();
+  const double decided = replica.decisions();
+  time.run_for(minutes{60});
+  EXPECT_EQ(replica.decisions(), decided);
+  const double intervals = 3600 / io::to_seconds(replica.controller.config()->requeue);
+  EXPECT_NEAR(reconciles() - before, 20 * intervals, 20);
+  EXPECT_THAT(replica.metrics.expose(), HasSubstr(R"(workqueue_adds_total{controller="node",name="node"})"));
+}
+
 // A place that becomes free wakes one node, not all that wait.
 TEST_F(ControllerTest, WaitingCostsDecisionsInProportion) {
   add_nodes(500);

@@ -296,10 +296,19 @@ class Decider {
     kube::Json document = whole && world_.document ? draft_.document(*world_.document) : draft_.document();
     document.set({"metadata", "labels", kStateLabel}, name_of(overall()));
     RenderedMessage due;
-    due.what = {instance.name,   profile.name,   now_,           data.current.known(),
-                data.transition, last_profile(), in_maintenance_};
+    due.what = {instance.name,  profile.name,        now_, data.current.known(), data.transition,
+                last_profile(), any_in_maintenance()};
     due.message = render_message(instance, due.what, draft_.base().name, document.view(), world_.config);
     return due;
+  }
+
+  // As the write leaves the node: a message on leaving is about a node that is out of maintenance.
+  bool any_in_maintenance() const {
+    return std::any_of(named_.begin(), named_.end(), [&](const std::string& name) {
+      const auto found = data_.profiles.find(name);
+      return world_.config.find_profile(name) && found != data_.profiles.end() &&
+             found->second.current.known() == State::in_maintenance;
+    });
   }
 
   std::string last_profile() const {

@@ -5,10 +5,22 @@
 namespace careen::profiles {
 
 namespace {
-void report(ConfigReader& config, std::string_view key, const templates::TemplateError& error) {
-  config.error_within(key, Position{error.line, error.column},
-                      error.message + (error.name.empty() ? "" : did_you_mean(error.name, error.candidates)));
+
+std::string sentence(const templates::TemplateError& error) {
+  return error.message + (error.name.empty() ? "" : did_you_mean(error.name, error.candidates));
 }
+
+// What no message can do without is a mistake in the file. A branch may be one that is never taken: then the other
+// messages go out, as they always did.
+void report(ConfigReader& config, std::string_view key, const templates::TemplateError& error) {
+  const Position place{error.line, error.column};
+  if (error.conditional) {
+    config.warn_within(key, place, sentence(error) + "; a message that comes to this cannot be rendered");
+  } else {
+    config.error_within(key, place, sentence(error));
+  }
+}
+
 }  // namespace
 
 std::optional<templates::Template> read_template(ConfigReader& config, std::string_view key) {

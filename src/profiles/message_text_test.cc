@@ -1,5 +1,6 @@
 #include "profiles/message_text.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -81,6 +82,27 @@ TEST_F(MessageTextTest, ARecordThatLacksItsMomentTellsOfTheNodeAsItIs) {
 TEST_F(MessageTextTest, ANodeMaySendWhatItsPeriodicNotificationsNeedAndOneAMinute) {
   EXPECT_EQ(message_pace(config), io::seconds{15});  // 2 + 1 + 1 a minute
   EXPECT_EQ(message_pace(config_of("intervals: {requeue: 1m}")), io::minutes{1});
+}
+
+std::string with_message(std::string_view message) {
+  return fmt::format(
+      "{{intervals: {{requeue: 1m}}, instances: {{notify: [{{name: n, type: slack, config: {{hook: "
+      "'https://chat.example/hook', channel: c, message: '{}'}}, schedule: {{type: periodic, config: "
+      "{{interval: 1h}}}}}}]}}}}",
+      message);
+}
+
+TEST(MessageTemplate, WhatFailsInABranchOnlyIsAWarning) {
+  const auto config = config_of(with_message("{{ if .LogDetails }}{{ .Node.Nmae }}{{ end }}"));
+  std::string warnings;
+  for (const ConfigError& warning : config.warnings) warnings += warning.message + "\n";
+  EXPECT_THAT(warnings,
+              testing::HasSubstr("can't evaluate field Nmae in type *v1.Node; did you mean \"Name\"?; a message that "
+                                 "comes to this cannot be rendered"));
+}
+
+TEST(MessageTemplate, WhatFailsAlwaysIsAnError) {
+  EXPECT_THROW(config_of(with_message("{{ .Node.Nmae }}")), std::invalid_argument);
 }
 
 }  // namespace

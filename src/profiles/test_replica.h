@@ -66,10 +66,7 @@ class Replica {
     controller.set_config(std::move(config));
   }
 
-  double decisions() {
-    return metrics.counter("controller_runtime_reconcile_total", "", {{"controller", "node"}, {"result", "success"}})
-        .value();
-  }
+  double decisions() { return metrics.counter("careen_decisions_total", "", {{"result", "success"}}).value(); }
   double late() { return metrics.counter("careen_sweep_late_total", "").value(); }
 
   std::unique_ptr<io::Loop> loop;

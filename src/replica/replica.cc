@@ -4,12 +4,14 @@
 
 #include <algorithm>
 
+#include "drain/pod_request.h"
 #include "io/clock_steps.h"
 #include "io/loop.h"
 #include "io/random.h"
 #include "nodemaintenance/names.h"
 #include "profiles/fleet.h"
 #include "profiles/names.h"
+#include "profiles/pod_events.h"
 #include "replica/replica_core.h"
 
 namespace careen::replica {
@@ -111,6 +113,11 @@ Replica::Core::Core(const Replica& replica, ReplicaParts p, ReplicaOptions optio
   if (!options_.slack_api.empty()) outside_.slack_api = options_.slack_api;
   controller_.on_maintenance = [this](const kube::Node& node, const std::string& profile) {
     shuffles_.entered_maintenance(node.name, profile);
+  };
+  engine_.on_request = [this](const drain::PodRequest& request) {
+    if (!profiles::is_of_profile(request)) return false;
+    if (options_.controller.pod_events) events_.record(profiles::pod_event(request, nodes_.find(request.node)));
+    return true;
   };
   // Whoever takes over makes our pod anew elsewhere: the sooner we let go, the shorter nobody leads.
   engine_.on_own_eviction = [this] { stop(); };

@@ -89,18 +89,37 @@ class Analysis {
   }
 
   void problem(Place place, std::string message, std::string name = {}, std::vector<std::string_view> candidates = {}) {
-    TemplateError error{place.line, place.column, std::move(message), std::move(name), std::move(candidates)};
+    const bool conditional = branches_ > 0;
+    TemplateError error{place.line,      place.column,          std::move(message),
+                        std::move(name), std::move(candidates), conditional};
     const auto same = [&](const TemplateError& known) {
       return std::tie(known.line, known.column, known.message) == std::tie(error.line, error.column, error.message);
     };
-    const auto& known = findings_.problems;
-    if (std::none_of(known.begin(), known.end(), same)) findings_.problems.push_back(std::move(error));
+    auto& problems = findings_.problems;
+    const auto known = std::find_if(problems.begin(), problems.end(), same);
+    if (known == problems.end()) {
+      problems.push_back(std::move(error));
+    } else {
+      known->conditional = known->conditional && conditional;
+    }
   }
+
+  // While one lives, what is looked at is what a message need not come to.
+  class Branch {
+   public:
+    explicit Branch(int& branches) : branches_(branches) { ++branches_; }
+    Branch(const Branch&) = delete;
+    Branch& operator=(const Branch&) = delete;
+    ~Branch() { --branches_; }
+
+   private:
+    int& branches_;
+  };
 
   // Statements.
   void call(std::string_view name, const Shape& dot) {
     const auto found = program_.bodies.find(name);
-    const auto seen = std::make_tuple(std::string(name), dot.type, dot.path);
+    const auto seen = std::make_tuple(std::string(name), dot.type, dot.path, branches_ > 0);
     if (found == program_.bodies.end() || !called_.insert(seen).second) return;
     std::vector<ShapedVariable> outer = std::exchange(variables_, {{"$", dot}});
     walk(found->second, dot);
@@ -148,6 +167,7 @@ class Analysis {
     } else {
       use_truth(value);
     }
+    const Branch branch(branches_);
     walk(statement.body, inner);
     // In the alternative of a range its variables hold what it went over.
     if (statement.kind == Statement::Kind::range) bind_range(*statement.pipe, value, value);
@@ -212,11 +232,24 @@ class Analysis {
   Shape run_command(const Command& command, const Shape& dot, const std::optional<Shape>& piped) {
     const Term& first = command.terms.front();
     std::vector<Shape> arguments;
-    for (const Term& term : std::span(command.terms).subspan(1)) arguments.push_back(evaluate(term, dot));
+    for (const Term& term : std::span(command.terms).subspan(1)) {
+      const bool decided_before = !arguments.empty() && is_logic(first);
+      arguments.push_back(decided_before ? evaluate_if_reached(term, dot) : evaluate(term, dot));
+    }
     if (piped) arguments.push_back(*piped);
     if (first.kind == Term::Kind::function) return function(first.text, arguments);
     for (const Shape& argument : arguments) use(argument);
     return evaluate(first, dot);
+  }
+
+  // The first argument of these may decide, and then the others are not looked at.
+  static bool is_logic(const Term& term) {
+    return term.kind == Term::Kind::function && find_function(term.text)->result == ResultKind::argument;
+  }
+
+  Shape evaluate_if_reached(const Term& term, const Shape& dot) {
+    const Branch branch(branches_);
+    return evaluate(term, dot);
   }
 
   Shape evaluate(const Term& term, const Shape& dot) {
@@ -253,9 +286,9 @@ class Analysis {
   Shape member(const Term& term, const std::string& name, const Shape& receiver) {
     const Type* type = target_of(receiver.type);
     if (!type) return receiver;
-    if (has_method(*type, name)) {
+    if (const Method* method = find_method(*type, name)) {
       use(receiver);
-      return {&method_result(*type, name), std::nullopt};
+      return {method->result, std::nullopt};
     }
     // A key may be missing, and then nothing further fails.
     if (type->kind == Kind::map) return {nullptr, receiver.path};
@@ -312,7 +345,8 @@ class Analysis {
   const Program& program_;
   AssignedNames assigned_;
   std::vector<ShapedVariable> variables_;
-  std::set<std::tuple<std::string, const Type*, std::optional<std::string>>> called_;
+  std::set<std::tuple<std::string, const Type*, std::optional<std::string>, bool>> called_;
+  int branches_ = 0;
   std::set<std::string> sections_;
   Findings findings_;
 };

@@ -21,6 +21,8 @@ struct TemplateError {
   // Where a name is not known: that name, and those that are known in its place, for a suggestion.
   std::string name;
   std::vector<std::string_view> candidates;
+  // It stands in a branch that a message need not take; otherwise every message fails.
+  bool conditional = false;
 };
 
 struct TemplateFailure {
@@ -28,7 +30,7 @@ struct TemplateFailure {
 };
 
 [[noreturn]] inline void fail_at(Place place, std::string message) {
-  throw TemplateFailure{{place.line, place.column, std::move(message), {}, {}}};
+  throw TemplateFailure{{place.line, place.column, std::move(message), {}, {}, false}};
 }
 
 }  // namespace careen::templates

@@ -101,6 +101,8 @@ class Printer {
     if (!flags.sharp_v && uses_own_text(verb) && !(explaining_ && number)) {
       if (const auto own = own_text(value)) return text(value, *own, verb);
     }
+    const auto* time = std::get_if<GoTime>(&value.held);
+    if (flags.sharp_v && verb == 'v' && time) return padded(truncated(go_source(*time)));
     switch (value.type->kind) {
       case Kind::boolean:
         if (verb != 't' && verb != 'v') return bad_verb(value, verb);

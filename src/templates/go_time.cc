@@ -102,6 +102,46 @@ std::string fraction(std::string_view written, int32_t nanoseconds) {
   return written[0] + digits;
 }
 
+constexpr int64_t kDay = 86400;
+constexpr int64_t kYearsOfCycle = 400;
+constexpr int64_t kDaysOfCycle = 146097;
+
+int64_t floor_mod(int64_t value, int64_t by) { return ((value % by) + by) % by; }
+
+// Nanoseconds since 1970. Any time fits.
+using Nanos = __int128;
+constexpr Nanos kNanosPerSecond = 1000000000;
+
+Nanos nanos_of(const GoTime& time) { return time.seconds * kNanosPerSecond + time.nanoseconds; }
+
+GoTime at_nanos(Nanos nanos) {
+  const Nanos rest = ((nanos % kNanosPerSecond) + kNanosPerSecond) % kNanosPerSecond;
+  return {static_cast<int64_t>((nanos - rest) / kNanosPerSecond), static_cast<int32_t>(rest)};
+}
+
+io::Duration clamped(Nanos nanos) {
+  if (nanos > io::Duration::max().count()) return io::Duration::max();
+  if (nanos < io::Duration::min().count()) return io::Duration::min();
+  return io::Duration{static_cast<int64_t>(nanos)};
+}
+
+// How far the time is past a multiple of the step since the zero time.
+Nanos past_multiple(const GoTime& time, io::Duration step) {
+  const Nanos since_zero = nanos_of(time) - nanos_of(GoTime{});
+  return ((since_zero % step.count()) + step.count()) % step.count();
+}
+
+// `scaled` with so many digits after the point, without zeros at the end.
+std::string decimal(uint64_t scaled, int digits) {
+  uint64_t unit = 1;
+  for (int i = 0; i < digits; ++i) unit *= 10;
+  std::string out = fmt::format("{}", scaled / unit);
+  if (scaled % unit == 0) return out;
+  out += fmt::format(".{:0{}}", scaled % unit, digits);
+  while (out.back() == '0') out.pop_back();
+  return out;
+}
+
 }  // namespace
 
 GoTime GoTime::from(io::Wall wall) {
@@ -111,13 +151,15 @@ GoTime GoTime::from(io::Wall wall) {
 }
 
 Calendar calendar(const GoTime& time) {
-  constexpr int64_t kDay = 86400;
-  const int64_t of_day = ((time.seconds % kDay) + kDay) % kDay;
-  const std::chrono::sys_days days{std::chrono::days((time.seconds - of_day) / kDay)};
+  const int64_t of_day = floor_mod(time.seconds, kDay);
+  const int64_t day = (time.seconds - of_day) / kDay;
+  // The calendar repeats every 400 years, weekdays included; std::chrono knows some thousands of years only.
+  const int64_t in_cycle = floor_mod(day, kDaysOfCycle);
+  const std::chrono::sys_days days{std::chrono::days(in_cycle)};
   const std::chrono::year_month_day date(days);
   const std::chrono::sys_days new_year = date.year() / std::chrono::January / 1;
   Calendar parts;
-  parts.year = static_cast<int>(date.year());
+  parts.year = static_cast<int>(date.year()) + (day - in_cycle) / kDaysOfCycle * kYearsOfCycle;
   parts.month = static_cast<int>(static_cast<unsigned>(date.month()));
   parts.day = static_cast<int>(static_cast<unsigned>(date.day()));
   parts.weekday = static_cast<int>(std::chrono::weekday(days).c_encoding());
@@ -128,10 +170,59 @@ Calendar calendar(const GoTime& time) {
   return parts;
 }
 
+GoTime add(const GoTime& time, io::Duration duration) { return at_nanos(nanos_of(time) + duration.count()); }
+
+io::Duration between(const GoTime& from, const GoTime& to) { return clamped(nanos_of(to) - nanos_of(from)); }
+
+GoTime add_date(const GoTime& time, int64_t years, int64_t months, int64_t days) {
+  const Calendar from = calendar(time);
+  const int64_t month = from.month - 1 + months;
+  const int64_t month_of_year = floor_mod(month, 12);
+  const int64_t year = from.year + years + (month - month_of_year) / 12;
+  const int64_t year_of_cycle = floor_mod(year, kYearsOfCycle);
+  const std::chrono::sys_days first_of_month = std::chrono::year(static_cast<int>(year_of_cycle)) /
+                                               std::chrono::month(static_cast<unsigned>(month_of_year) + 1) / 1;
+  const int64_t day = first_of_month.time_since_epoch().count() +
+                      (year - year_of_cycle) / kYearsOfCycle * kDaysOfCycle + from.day - 1 + days;
+  return {day * kDay + floor_mod(time.seconds, kDay), time.nanoseconds};
+}
+
+GoTime truncate(const GoTime& time, io::Duration step) {
+  if (step.count() <= 0) return time;
+  return at_nanos(nanos_of(time) - past_multiple(time, step));
+}
+
+GoTime round(const GoTime& time, io::Duration step) {
+  if (step.count() <= 0) return time;
+  const Nanos over = past_multiple(time, step);
+  return at_nanos(nanos_of(time) + (2 * over < step.count() ? -over : step.count() - over));
+}
+
 std::string_view month_name(int month) { return kMonths.at(static_cast<size_t>(month - 1)); }
 std::string_view weekday_name(int weekday) { return kWeekdays.at(static_cast<size_t>(weekday)); }
 
 std::string to_text(const GoTime& time) { return format(time, "2006-01-02 15:04:05.999999999 -0700 MST"); }
+
+std::string go_source(const GoTime& time) {
+  const Calendar date = calendar(time);
+  return fmt::format("time.Date({}, time.{}, {}, {}, {}, {}, {}, time.UTC)", date.year, month_name(date.month),
+                     date.day, date.hour, date.minute, date.second, time.nanoseconds);
+}
+
+std::string to_text(io::Duration duration) {
+  const int64_t count = duration.count();
+  if (count == 0) return "0s";
+  const std::string sign = count < 0 ? "-" : "";
+  const uint64_t rest = count < 0 ? ~static_cast<uint64_t>(count) + 1 : static_cast<uint64_t>(count);
+  if (rest < 1000) return fmt::format("{}{}ns", sign, rest);
+  if (rest < 1000000) return sign + decimal(rest, 3) + "µs";
+  if (rest < 1000000000) return sign + decimal(rest, 6) + "ms";
+  const uint64_t minutes = rest / 60000000000;
+  const std::string seconds = decimal(rest % 60000000000, 9) + "s";
+  if (minutes == 0) return sign + seconds;
+  if (minutes < 60) return fmt::format("{}{}m{}", sign, minutes, seconds);
+  return fmt::format("{}{}h{}m{}", sign, minutes / 60, minutes % 60, seconds);
+}
 
 std::string format(const GoTime& time, std::string_view layout) {
   const Calendar parts = calendar(time);

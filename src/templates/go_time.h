@@ -2,6 +2,7 @@
 // language of Format.
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -18,7 +19,7 @@ struct GoTime {
   // Wall::min() stands for the zero time.
   static GoTime from(io::Wall wall);
   bool is_zero() const { return *this == GoTime{}; }
-  friend bool operator==(const GoTime&, const GoTime&) = default;
+  friend auto operator<=>(const GoTime&, const GoTime&) = default;
 };
 
 struct Calendar {
@@ -36,8 +37,21 @@ Calendar calendar(const GoTime& time);
 std::string_view month_name(int month);
 std::string_view weekday_name(int weekday);
 
+GoTime add(const GoTime& time, io::Duration duration);
+// From `from` to `to`; the longest or shortest duration where it does not fit.
+io::Duration between(const GoTime& from, const GoTime& to);
+// Years, months and days later, by the calendar: 31 October and one month are 1 December.
+GoTime add_date(const GoTime& time, int64_t years, int64_t months, int64_t days);
+// To a multiple of `step` since the zero time; as it is where the step is not positive.
+GoTime truncate(const GoTime& time, io::Duration step);
+GoTime round(const GoTime& time, io::Duration step);
+
 // 2006-01-02 15:04:05.999999999 -0700 MST
 std::string to_text(const GoTime& time);
+// time.Date(2006, time.January, 2, 15, 4, 5, 0, time.UTC)
+std::string go_source(const GoTime& time);
+// 1h0m0s, 1.5s, 300ms
+std::string to_text(io::Duration duration);
 std::string format(const GoTime& time, std::string_view layout);
 
 }  // namespace careen::templates

@@ -315,7 +315,7 @@ class Interpreter {
     if (!receiver.exists()) return {};
     const Value target = pointed_to(receiver);
     const Type& type = target.is(Kind::pointer) ? *target.type->element : *target.type;
-    if (has_method(type, name)) return method(term, name, dot, target, arguments, piped);
+    if (const Method* known = find_method(type, name)) return method(term, *known, dot, target, arguments, piped);
     const FoundField found = find_field(type, name);
     if (!found && !target.is(Kind::map)) {
       fail_at(term.place, fmt::format("can't evaluate field {} in type {}", name, receiver.type->name));
@@ -330,24 +330,55 @@ class Interpreter {
     return entry(target, name).value_or(Value{});
   }
 
-  Value method(const Term& term, const std::string& name, const Value& dot, const Value& target,
+  Value method(const Term& term, const Method& known, const Value& dot, const Value& target,
                std::span<const Term> arguments, const Piped& piped) {
     const size_t given = arguments.size() + (piped ? 1 : 0);
-    const size_t wanted = method_takes_text(name) ? 1 : 0;
-    if (given != wanted) {
-      fail_at(term.place, fmt::format("wrong number of args for {}: want {} got {}", name, wanted, given));
+    if (given != known.count()) {
+      fail_at(term.place, fmt::format("wrong number of args for {}: want {} got {}", known.name, known.count(), given));
     }
     std::vector<Value> values;
-    if (wanted == 1)
-      values.push_back(arguments.empty() ? checked_text(*piped, term) : text_argument(arguments[0], dot));
-    if (target.is(Kind::pointer)) {
-      // Of what is not there at least this can be said.
-      if (name == "IsZero") return make_boolean(true);
-      fail_at(term.place, fmt::format("nil pointer evaluating {}.{}", target.type->name, name));
+    for (const Term& argument : arguments) {
+      values.push_back(method_argument(argument, dot, *known.wants.at(values.size())));
     }
-    Value result = call_method(target, name, values);
-    if (result.is(Kind::text)) step(term.place, length(result));
-    return result;
+    if (piped) values.push_back(checked(*piped, *known.wants.at(values.size()), term));
+    if (target.is(Kind::pointer) && !known.of_nothing) {
+      fail_at(term.place, fmt::format("nil pointer evaluating {}.{}", target.type->name, known.name));
+    }
+    return made(term, known.name, [&] { return known.call(target, values); });
+  }
+
+  // A constant becomes what is wanted, if it can; a value has to be that already.
+  Value method_argument(const Term& argument, const Value& dot, const Type& wanted) {
+    if (wanted.kind == Kind::text && wanted.nature == Nature::plain) return text_argument(argument, dot);
+    switch (argument.kind) {
+      case Term::Kind::nil:
+        if (wanted.kind == Kind::pointer) return {&wanted, std::monostate()};
+        fail_at(argument.place, fmt::format("cannot assign nil to {}", wanted.name));
+      case Term::Kind::number:
+        if (wanted.kind == Kind::integer && argument.number.integer) {
+          return make_integer(*argument.number.integer, wanted);
+        }
+        [[fallthrough]];
+      case Term::Kind::boolean:
+      case Term::Kind::text:
+        fail_at(argument.place, fmt::format("expected {}; found {}", wanted.name, argument.source));
+      default:
+        return checked(evaluate(argument, dot), wanted, argument);
+    }
+  }
+
+  static Value checked(const Value& value, const Type& wanted, const Term& term) {
+    if (wanted.kind == Kind::text && wanted.nature == Nature::plain) return checked_text(value, term);
+    if (!value.exists()) {
+      if (wanted.kind == Kind::pointer) return {&wanted, std::monostate()};
+      fail_at(term.place, fmt::format("invalid value; expected {}", wanted.name));
+    }
+    if (value.type == &wanted || wanted.element == value.type) return value;
+    if (!value.is(Kind::pointer) || value.type->element != &wanted) {
+      fail_at(term.place, fmt::format("wrong type for value; expected {}; got {}", wanted.name, value.type->name));
+    }
+    if (is_nil(value)) fail_at(term.place, fmt::format("dereference of nil pointer of type {}", wanted.name));
+    return pointed_to(value);
   }
 
   // Functions.
@@ -365,16 +396,18 @@ class Interpreter {
       values.push_back(text ? text_argument(argument, dot) : evaluate(argument, dot));
     }
     if (piped) values.push_back(known.text_first && values.empty() ? checked_text(*piped, term) : *piped);
-    return call(known, values, term);
+    return made(term, known.name, [&] { return known.call(values); });
   }
 
-  Value call(const Function& known, std::span<const Value> values, const Term& term) {
+  // What a function or method gives; a long text costs more steps.
+  template <class Make>
+  Value made(const Term& term, std::string_view name, const Make& make) {
     try {
-      Value result = known.call(values);
+      Value result = make();
       step(term.place, result.is(Kind::text) ? length(result) : 0);
       return result;
     } catch (const FunctionFailure& failure) {
-      fail_at(term.place, fmt::format("error calling {}: {}", known.name, failure.message));
+      fail_at(term.place, fmt::format("error calling {}: {}", name, failure.message));
     }
   }
 

@@ -1,18 +1,31 @@
-// The methods of times, taints and resource lists that templates can call.
+// The methods of the Go types that templates can call: of times, durations, quantities, resource lists, taints.
 #pragma once
 
+#include <array>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "templates/value.h"
 
 namespace careen::templates {
 
-// Whether the method wants one text as its argument; all others want none.
-bool method_takes_text(std::string_view name);
-// The value has the method and is no pointer, the argument is there if it is wanted.
-Value call_method(const Value& receiver, std::string_view name, std::span<const Value> arguments);
-// The type of what the call gives.
-const Type& method_result(const Type& type, std::string_view name);
+struct Method {
+  std::string_view name;
+  const Type* result;
+  // The value is no pointer, unless the method can be called on nothing. The arguments are as many as it wants and of
+  // its types. Throws FunctionFailure.
+  Value (*call)(const Value& receiver, std::span<const Value> arguments);
+  std::array<const Type*, 3> wants{};
+  // Go has it for the pointer, and it has an answer for nil.
+  bool of_nothing = false;
+
+  // How many arguments it wants.
+  size_t count() const;
+};
+
+const Method* find_method(const Type& type, std::string_view name);
+// Fields, promoted fields and methods, for suggestions.
+std::vector<std::string_view> names_of(const Type& type);
 
 }  // namespace careen::templates

@@ -7,13 +7,6 @@ namespace types {
 
 namespace {
 
-constexpr std::string_view kTimeMethods[] = {"Format",   "UTC",    "Local",      "Unix",    "UnixMilli", "UnixMicro",
-                                             "UnixNano", "IsZero", "Year",       "Month",   "Day",       "Hour",
-                                             "Minute",   "Second", "Nanosecond", "Weekday", "YearDay",   "String"};
-constexpr std::string_view kStringMethod[] = {"String"};
-constexpr std::string_view kTaintMethods[] = {"ToString"};
-constexpr std::string_view kResourceMethods[] = {"Cpu", "Memory", "Pods", "Storage", "StorageEphemeral"};
-
 constexpr Type named_text(std::string_view name) { return {.kind = Kind::text, .name = name}; }
 constexpr Type list_of(const Type& element, std::string_view name) {
   return {.kind = Kind::list, .name = name, .element = &element};
@@ -34,10 +27,20 @@ constexpr Type int64{.kind = Kind::integer, .name = "int64"};
 constexpr Type byte{.kind = Kind::unsigned_integer, .name = "uint8"};
 constexpr Type float64{.kind = Kind::floating, .name = "float64"};
 constexpr Type text{.kind = Kind::text, .name = "string"};
-constexpr Type time{.kind = Kind::object, .name = "time.Time", .nature = Nature::time, .methods = kTimeMethods};
-constexpr Type month{.kind = Kind::integer, .name = "time.Month", .nature = Nature::month, .methods = kStringMethod};
+constexpr Type time{.kind = Kind::object, .name = "time.Time", .nature = Nature::time, .methods = Methods::time};
+constexpr Type duration{
+    .kind = Kind::integer, .name = "time.Duration", .nature = Nature::duration, .methods = Methods::duration};
+constexpr Type month{
+    .kind = Kind::integer, .name = "time.Month", .nature = Nature::month, .methods = Methods::named_number};
 constexpr Type weekday{
-    .kind = Kind::integer, .name = "time.Weekday", .nature = Nature::weekday, .methods = kStringMethod};
+    .kind = Kind::integer, .name = "time.Weekday", .nature = Nature::weekday, .methods = Methods::named_number};
+// There is but one: all times are in UTC.
+constexpr Type location{
+    .kind = Kind::object, .name = "*time.Location", .nature = Nature::location, .methods = Methods::location};
+// A quantity stays the text that the API has.
+constexpr Type quantity{
+    .kind = Kind::text, .name = "resource.Quantity", .nature = Nature::quantity, .methods = Methods::quantity};
+constexpr Type scale{.kind = Kind::integer, .name = "resource.Scale"};
 
 namespace {
 constexpr Field kApiTimeFields[] = {{"Time", "", &time, false}};
@@ -46,7 +49,8 @@ constexpr Type api_time{.kind = Kind::object,
                         .name = "v1.Time",
                         .nature = Nature::api_time,
                         .fields = kApiTimeFields,
-                        .methods = kTimeMethods};
+                        .methods = Methods::api_time};
+constexpr Type optional_time = pointer_to(api_time, "*v1.Time");
 
 namespace {
 
@@ -58,16 +62,13 @@ constexpr Type kConditionType = named_text("v1.NodeConditionType");
 constexpr Type kConditionStatus = named_text("v1.ConditionStatus");
 constexpr Type kAddressType = named_text("v1.NodeAddressType");
 constexpr Type kVolumeName = named_text("v1.UniqueVolumeName");
-constexpr Type kQuantity{
-    .kind = Kind::text, .name = "resource.Quantity", .nature = Nature::quantity, .methods = kStringMethod};
 
 constexpr Type kOptionalBoolean = pointer_to(boolean, "*bool");
 constexpr Type kOptionalInt64 = pointer_to(int64, "*int64");
-constexpr Type kOptionalTime = pointer_to(api_time, "*v1.Time");
 constexpr Type kTexts = list_of(text, "[]string");
 constexpr Type kTextMap{.kind = Kind::map, .name = "map[string]string", .element = &text};
 constexpr Type kResources{
-    .kind = Kind::map, .name = "v1.ResourceList", .element = &kQuantity, .methods = kResourceMethods};
+    .kind = Kind::map, .name = "v1.ResourceList", .element = &quantity, .methods = Methods::resources};
 
 constexpr Field kTypeMetaFields[] = {{"Kind", "kind", &text}, {"APIVersion", "apiVersion", &text}};
 constexpr Type kTypeMeta = object_of(kTypeMetaFields, "v1.TypeMeta");
@@ -82,7 +83,7 @@ constexpr Type kOwner = object_of(kOwnerFields, "v1.OwnerReference");
 constexpr Type kOwners = list_of(kOwner, "[]v1.OwnerReference");
 
 constexpr Field kManagedFields[] = {{"Manager", "manager", &text},       {"Operation", "operation", &kManagedOperation},
-                                    {"APIVersion", "apiVersion", &text}, {"Time", "time", &kOptionalTime},
+                                    {"APIVersion", "apiVersion", &text}, {"Time", "time", &optional_time},
                                     {"FieldsType", "fieldsType", &text}, {"Subresource", "subresource", &text}};
 constexpr Type kManaged = object_of(kManagedFields, "v1.ManagedFieldsEntry");
 constexpr Type kManagedList = list_of(kManaged, "[]v1.ManagedFieldsEntry");
@@ -95,20 +96,20 @@ constexpr Field kObjectMetaFields[] = {{"Name", "name", &text},
                                        {"ResourceVersion", "resourceVersion", &text},
                                        {"Generation", "generation", &int64},
                                        {"CreationTimestamp", "creationTimestamp", &api_time},
-                                       {"DeletionTimestamp", "deletionTimestamp", &kOptionalTime},
+                                       {"DeletionTimestamp", "deletionTimestamp", &optional_time},
                                        {"DeletionGracePeriodSeconds", "deletionGracePeriodSeconds", &kOptionalInt64},
                                        {"Labels", "labels", &kTextMap},
                                        {"Annotations", "annotations", &kTextMap},
                                        {"OwnerReferences", "ownerReferences", &kOwners},
                                        {"Finalizers", "finalizers", &kTexts},
                                        {"ManagedFields", "managedFields", &kManagedList}};
-constexpr Type kObjectMeta = object_of(kObjectMetaFields, "v1.ObjectMeta");
+constexpr Type kObjectMeta{.kind = Kind::object, .name = "v1.ObjectMeta", .fields = kObjectMetaFields, .getters = true};
 
 constexpr Field kTaintFields[] = {{"Key", "key", &text},
                                   {"Value", "value", &text},
                                   {"Effect", "effect", &kTaintEffect},
-                                  {"TimeAdded", "timeAdded", &kOptionalTime}};
-constexpr Type kTaint{.kind = Kind::object, .name = "v1.Taint", .fields = kTaintFields, .methods = kTaintMethods};
+                                  {"TimeAdded", "timeAdded", &optional_time}};
+constexpr Type kTaint{.kind = Kind::object, .name = "v1.Taint", .fields = kTaintFields, .methods = Methods::taint};
 constexpr Type kTaints = list_of(kTaint, "[]v1.Taint");
 
 constexpr Field kConfigMapFields[] = {{"Namespace", "namespace", &text},
@@ -216,7 +217,7 @@ constexpr Field kNodeFields[] = {{"TypeMeta", "", &kTypeMeta, true},
 
 }  // namespace
 
-constexpr Type node = object_of(kNodeFields, "v1.Node");
+constexpr Type node{.kind = Kind::object, .name = "v1.Node", .fields = kNodeFields, .methods = Methods::node};
 
 namespace {
 

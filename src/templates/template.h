@@ -20,7 +20,8 @@ class Template {
   // Refuses what Go refuses at parsing.
   static tl::expected<Template, TemplateError> parse(std::string_view text);
 
-  // What parses but is certain to fail where it is reached: unknown fields and the like.
+  // What parses but is certain to fail where it is reached: unknown fields and the like. Each says whether every
+  // message comes to it.
   const std::vector<TemplateError>& problems() const;
   // What of the node it needs.
   const NodeFields& fields() const;

@@ -58,6 +58,37 @@ TEST(Template, QuantitiesAreTexts) {
   EXPECT_EQ(text_of("{{ index .Node.Status.Capacity \"cpu\" }}"), "4");
 }
 
+// People have these in their messages; what each gives is compared with Go's own types in test/templates.
+TEST(Template, MethodsOfTheGoTypesWork) {
+  EXPECT_EQ(text_of("{{ .Node.GetName }} {{ .Node.GetLabels.zone }} {{ .Node.GetCreationTimestamp.Year }}"),
+            "n1 a 2026");
+  EXPECT_EQ(text_of("{{ (.LastTransition.Add 3600000000000).Format \"15:04\" }}"), "11:20");
+  EXPECT_EQ(text_of("{{ (.LastTransition.Sub .Node.CreationTimestamp.Time).Round 1000000000 }}"), "20m31s");
+  EXPECT_EQ(text_of("{{ .LastTransition.After .Node.CreationTimestamp.Time }} {{ .LastTransition.Weekday }}"),
+            "true Sunday");
+  EXPECT_EQ(text_of("{{ .Node.Status.Capacity.Memory.Value }} {{ .Node.Status.Capacity.Cpu.MilliValue }}"),
+            "8589934592 4000");
+  EXPECT_EQ(text_of("{{ (index .Node.Status.Capacity \"cpu\").Value }} {{ .Node.Status.Capacity.cpu.IsZero }}"),
+            "4 false");
+  EXPECT_EQ(text_of("{{ .LastTransition.AddDate 99999999999 0 0 }}"),
+            "failed: 1:4: error calling AddDate: the date is out of range");
+}
+
+TEST(Template, MethodsTakeNothingButTheirTypes) {
+  EXPECT_THAT(text_of("{{ .LastTransition.Add \"1h\" }}"), HasSubstr("expected time.Duration; found \"1h\""));
+  EXPECT_THAT(text_of("{{ .LastTransition.Sub .Node.CreationTimestamp }}"),
+              HasSubstr("expected time.Time; got v1.Time"));
+  EXPECT_THAT(text_of("{{ .Node.DeletionTimestamp.Add 1 }}"), HasSubstr("nil pointer"));
+  EXPECT_EQ(text_of("{{ .Node.DeletionTimestamp.Before .Node.CreationTimestamp }}"), "false");
+}
+
+TEST(Template, GettersReadNoMoreThanTheirField) {
+  EXPECT_THAT(parsed("{{ .Node.GetName }}{{ .Node.GetLabels.zone }}").fields().sections,
+              ElementsAre("/metadata/labels", "/metadata/name"));
+  EXPECT_THAT(parsed("{{ .Node.Status.Capacity.Cpu.Value }}").fields().sections, ElementsAre("/status/capacity"));
+  EXPECT_THAT(parsed("{{ .Node.GetNmae }}").problems(), testing::SizeIs(1));
+}
+
 TEST(Template, TaintsKnowTheirShortForm) {
   EXPECT_EQ(text_of("{{ range .Node.Spec.Taints }}{{ .ToString }}{{ end }}"), "k=v:NoSchedule");
 }
@@ -126,6 +157,28 @@ TEST(Template, FindsUnknownFieldsBeforehand) {
   EXPECT_EQ(wrong.problems()[0].column, 24);
   EXPECT_THAT(parsed("{{ range .Node.Spec.Taints }}{{ .Effekt }}{{ end }}").problems(), testing::SizeIs(1));
   EXPECT_THAT(parsed("{{ template \"none\" }}").problems(), testing::SizeIs(1));
+}
+
+bool fails_always(std::string_view text) {
+  const Template one = parsed(text);
+  EXPECT_THAT(one.problems(), testing::SizeIs(1)) << text;
+  return !one.problems().empty() && !one.problems()[0].conditional;
+}
+
+TEST(Template, TellsWhatFailsAlwaysFromWhatMayNeverBeMet) {
+  EXPECT_TRUE(fails_always("{{ .Node.Nmae }}"));
+  EXPECT_TRUE(fails_always("{{ if .Nope }}{{ end }}"));
+  EXPECT_TRUE(fails_always("{{ define \"d\" }}{{ .Nope }}{{ end }}{{ template \"d\" . }}"));
+  EXPECT_TRUE(fails_always("{{ and .Nope .State }}"));
+  EXPECT_TRUE(fails_always(
+      "{{ define \"d\" }}{{ .Nope }}{{ end }}{{ if .State }}{{ template \"d\" . }}{{ end }}{{ template \"d\" . }}"));
+  EXPECT_FALSE(fails_always("{{ if .LogDetails }}{{ .Nope }}{{ end }}"));
+  EXPECT_FALSE(fails_always("{{ if .LogDetails }}x{{ else if .Nope }}y{{ end }}"));
+  EXPECT_FALSE(fails_always("{{ with .State }}x{{ else }}{{ .Nope }}{{ end }}"));
+  EXPECT_FALSE(fails_always("{{ range .Node.Spec.Taints }}{{ .Nope }}{{ end }}"));
+  EXPECT_FALSE(fails_always("{{ if and .LogDetails .Nope }}x{{ end }}"));
+  EXPECT_FALSE(
+      fails_always("{{ define \"d\" }}{{ .Nope }}{{ end }}{{ if .LogDetails }}{{ template \"d\" . }}{{ end }}"));
 }
 
 TEST(Template, SaysNothingWhereItIsNotCertain) {

@@ -1,35 +1,36 @@
 #include "templates/types.h"
 
-#include <algorithm>
-
 namespace careen::templates {
 
-FoundField find_field(const Type& type, std::string_view name) {
+namespace {
+
+const Field* field_named(const Type& type, std::string_view name) {
   for (const Field& field : type.fields) {
-    if (field.name == name) return {nullptr, &field};
+    if (field.name == name) return &field;
   }
+  return nullptr;
+}
+
+FoundField getter(const Type& type, std::string_view name) {
+  if (!name.starts_with("Get")) return {};
+  name.remove_prefix(3);
+  if (type.getters) return {nullptr, field_named(type, name)};
   for (const Field& outer : type.fields) {
-    if (!outer.embedded) continue;
-    for (const Field& field : outer.type->fields) {
-      if (field.name == name) return {&outer, &field};
-    }
+    if (!outer.embedded || !outer.type->getters) continue;
+    if (const Field* field = field_named(*outer.type, name)) return {&outer, field};
   }
   return {};
 }
 
-bool has_method(const Type& type, std::string_view name) {
-  return std::find(type.methods.begin(), type.methods.end(), name) != type.methods.end();
-}
+}  // namespace
 
-std::vector<std::string_view> names_of(const Type& type) {
-  std::vector<std::string_view> names;
-  for (const Field& field : type.fields) {
-    names.push_back(field.name);
-    if (!field.embedded) continue;
-    for (const Field& promoted : field.type->fields) names.push_back(promoted.name);
+FoundField find_field(const Type& type, std::string_view name) {
+  if (const Field* field = field_named(type, name)) return {nullptr, field};
+  for (const Field& outer : type.fields) {
+    if (!outer.embedded) continue;
+    if (const Field* field = field_named(*outer.type, name)) return {&outer, field};
   }
-  names.insert(names.end(), type.methods.begin(), type.methods.end());
-  return names;
+  return getter(type, name);
 }
 
 }  // namespace careen::templates

@@ -4,14 +4,16 @@
 
 #include <span>
 #include <string_view>
-#include <vector>
 
 namespace careen::templates {
 
 enum class Kind { boolean, integer, unsigned_integer, floating, text, list, map, object, pointer };
 
 // What prints or behaves in a way of its own.
-enum class Nature { plain, time, api_time, month, weekday, quantity, profile, root };
+enum class Nature { plain, time, api_time, duration, month, weekday, location, quantity, profile, root };
+
+// Which methods a type has (methods.cc lists them).
+enum class Methods { none, time, api_time, duration, named_number, location, quantity, taint, resources, node };
 
 struct Field;
 
@@ -23,8 +25,9 @@ struct Type {
   // Of a list, map or pointer.
   const Type* element = nullptr;
   std::span<const Field> fields = {};
-  // Methods without arguments, and Format.
-  std::span<const std::string_view> methods = {};
+  Methods methods = Methods::none;
+  // Each field has a method that gives it: Name and GetName.
+  bool getters = false;
 
   bool is_string_like() const { return kind == Kind::text; }
 };
@@ -45,13 +48,12 @@ struct FoundField {
   explicit operator bool() const { return field != nullptr; }
 };
 
+// GetName, where it is a getter, is the field Name.
 FoundField find_field(const Type& type, std::string_view name);
-bool has_method(const Type& type, std::string_view name);
-// Fields, promoted fields and methods, for suggestions.
-std::vector<std::string_view> names_of(const Type& type);
 
 namespace types {
-extern const Type boolean, integer, int32, int64, byte, float64, text, time, api_time, month, weekday, root, node;
+extern const Type boolean, integer, int32, int64, byte, float64, text, time, api_time, optional_time, duration, month,
+    weekday, location, quantity, scale, root, node;
 }  // namespace types
 
 }  // namespace careen::templates

@@ -41,6 +41,7 @@ Value make_text(std::string value) {
   return {&types::text, Text{view, std::move(owner)}};
 }
 Value make_time(const GoTime& time, const Type& type) { return {&type, time}; }
+Value make_duration(io::Duration duration) { return {&types::duration, int64_t{duration.count()}}; }
 Value make_root(const TemplateData& data) { return {&types::root, &data}; }
 
 Value from_json(const Type& type, kube::JsonView json) {
@@ -80,6 +81,7 @@ std::string_view text_of(const Value& value) {
   return std::get<Text>(value.held).view;
 }
 GoTime time_of(const Value& value) { return std::get<GoTime>(value.held); }
+io::Duration duration_of(const Value& value) { return io::Duration{integer_of(value)}; }
 
 bool is_nil(const Value& value) {
   if (value.is(Kind::pointer)) return std::holds_alternative<std::monostate>(value.held);
@@ -172,6 +174,10 @@ std::optional<std::string> own_text(const Value& value) {
     case Nature::time:
     case Nature::api_time:
       return to_text(time_of(value));
+    case Nature::duration:
+      return to_text(duration_of(value));
+    case Nature::location:
+      return "UTC";
     case Nature::month:
       return std::string(month_name(static_cast<int>(integer_of(value))));
     case Nature::weekday:

@@ -48,6 +48,7 @@ Value make_integer(int64_t value, const Type& type = types::integer);
 Value make_float(double value);
 Value make_text(std::string value);
 Value make_time(const GoTime& time, const Type& type = types::time);
+Value make_duration(io::Duration duration);
 Value make_root(const TemplateData& data);
 
 Value from_json(const Type& type, kube::JsonView json);
@@ -59,6 +60,7 @@ uint64_t unsigned_of(const Value& value);
 double float_of(const Value& value);
 std::string_view text_of(const Value& value);
 GoTime time_of(const Value& value);
+io::Duration duration_of(const Value& value);
 
 // Of a pointer, list or map; false for the others.
 bool is_nil(const Value& value);
@@ -78,7 +80,7 @@ Value field_of(const Value& object, const FoundField& found);
 
 // Go's idea of truth: not zero, not empty, not nil.
 bool truth(const Value& value);
-// The text of what prints itself as text: times, months, weekdays.
+// The text of what prints itself as text: times, durations, months, weekdays.
 std::optional<std::string> own_text(const Value& value);
 
 }  // namespace careen::templates

@@ -216,7 +216,7 @@ class RollingTest(CareenTest):
         self.assertEqual(metrics.sum("careen_transitions_total", profile="rolling"), 3 * len(self.names))
         self.assertEqual(metrics.sum("careen_notifications_total", result="sent"), len(self.names))
         self.assertEqual(metrics.sum("careen_sweep_late_total"), 0)
-        for name, wanted in (("controller_runtime_reconcile_total", {"controller": "node", "result": "success"}),
+        for name, wanted in (("controller_runtime_reconcile_total", {"controller": "node", "result": "requeue_after"}),
                              ("controller_runtime_reconcile_errors_total", {"controller": "node"}),
                              ("controller_runtime_reconcile_time_seconds_count", {"controller": "node"}),
                              ("workqueue_depth", {"name": "node"}), ("rest_client_requests_total", {"method": "PATCH"}),

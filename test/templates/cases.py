@@ -18,6 +18,9 @@ FULL = {
                  "taints": [{"key": "k1", "effect": "NoSchedule", "value": "v1", "timeAdded": "2026-01-02T03:04:05Z"},
                             {"key": "k2", "effect": "NoExecute"}]},
         "status": {"phase": "Running",
+                   "capacity": {"cpu": "4", "memory": "16393244Ki", "pods": "110", "ephemeral-storage": "101330012Ki",
+                                "hugepages-2Mi": "0"},
+                   "allocatable": {"cpu": "3920m", "memory": "15Gi", "pods": "1e2", "ephemeral-storage": "93386534G"},
                    "conditions": [{"type": "Ready", "status": "True", "reason": "KubeletReady", "message": "ok",
                                    "lastHeartbeatTime": "2026-03-01T10:00:00Z",
                                    "lastTransitionTime": "2026-02-01T10:00:00Z"},
@@ -121,6 +124,79 @@ a {{- /* c */ -}} b
 {{.LastTransition.Format .Node.Labels.zone}}
 {{.LastTransition.Nope}}
 {{.LastTransition.Unix 3}}
+{{.Node.GetName}} {{.Node.GetNamespace}}| {{.Node.GetUID}} {{.Node.GetResourceVersion}} {{.Node.GetGeneration}} {{.Node.GetGenerateName}}| {{.Node.GetSelfLink}}|
+{{.Node.GetLabels}} {{.Node.GetLabels.zone}} {{index .Node.GetLabels "zone"}} {{.Node.GetAnnotations}} {{.Node.GetAnnotations.none}}
+{{range $k, $v := .Node.GetLabels}}{{$k}}={{$v}};{{end}}{{len .Node.GetFinalizers}}{{range .Node.GetFinalizers}}{{.}}{{end}}
+{{.Node.GetCreationTimestamp}} {{.Node.GetCreationTimestamp.Unix}} {{.Node.GetCreationTimestamp.Format "15:04"}} {{.Node.GetCreationTimestamp.Time.Year}}
+{{.Node.GetDeletionTimestamp}} {{if .Node.GetDeletionTimestamp}}{{.Node.GetDeletionTimestamp.Unix}}{{end}} {{.Node.GetDeletionTimestamp.IsZero}}
+{{.Node.GetDeletionGracePeriodSeconds}} {{range .Node.GetOwnerReferences}}{{.Kind}}/{{.Name}}{{end}} {{.Node.ObjectMeta.GetName}} {{$n := .Node}}{{$n.GetName}}
+{{.Node.GetNope}}
+{{.Node.GetSpec}}
+{{.Node.GetKind}}
+{{.GetState}}
+{{.Node.Spec.GetPodCIDR}}
+{{.Node.GetName "x"}}
+{{.Node.SetName "x"}}
+{{.Node.Labels.GetName}}
+{{.LastTransition.Add 3600000000000}} {{.LastTransition.Add -1}} {{.LastTransition.Add 0}} {{(.LastTransition.Add 90000000000).Format "15:04:05"}}
+{{.LastTransition.Add "1h"}}
+{{.LastTransition.Add 1.5}}
+{{.LastTransition.Add 1e9}} {{.LastTransition.Add 1_000}} {{.LastTransition.Add 'a'}}
+{{.LastTransition.Add true}}
+{{.LastTransition.Add nil}}
+{{.LastTransition.Add}}
+{{.LastTransition.Add 1 2}}
+{{.LastTransition.Add .LastTransition}}
+{{.LastTransition.Add (len "abc")}}
+{{.LastTransition.Add .Node.Labels.none}}
+{{3600000000000 | .LastTransition.Add}}
+{{.LastTransition.AddDate 0 1 3}} {{.LastTransition.AddDate 1 -14 400}} {{.LastTransition.AddDate -2000 0 0}} {{(.LastTransition.AddDate 0 0 -1).Weekday}} {{.LastTransition.AddDate 12000 0 0}}
+{{.LastTransition.AddDate 0 1 (len "abc")}} {{len "abc" | .LastTransition.AddDate 0 0}}
+{{.LastTransition.AddDate 0 1}}
+{{.LastTransition.AddDate 0 1 "x"}}
+{{.LastTransition.Sub .LastTransition}} {{.LastTransition.Sub .Node.CreationTimestamp.Time}} {{(.LastTransition.Sub .Node.CreationTimestamp.Time).Hours}}
+{{.LastTransition.Sub .Node.CreationTimestamp}}
+{{.LastTransition.Sub nil}}
+{{.LastTransition.Sub 3}}
+{{.LastTransition.Sub (.LastTransition.AddDate -400 0 0)}} {{.LastTransition.Sub (.LastTransition.AddDate 400 0 0)}}
+{{$d := (.LastTransition.Add 5025678901234).Sub .LastTransition}}{{$d}} {{$d.Hours}} {{$d.Minutes}} {{$d.Seconds}} {{$d.Milliseconds}} {{$d.Microseconds}} {{$d.Nanoseconds}} {{$d.String}} {{$d.Round 1000000000}} {{$d.Truncate 60000000000}} {{$d.Abs}} {{$d.Round $d}} {{printf "%v %s %d %T %5.1f" $d $d $d $d $d.Hours}}
+{{$d := .LastTransition.Sub (.LastTransition.Add 5025678901234)}}{{$d}} {{$d.Hours}} {{$d.Seconds}} {{$d.Milliseconds}} {{$d.Round 1000000000}} {{$d.Round 60000000000}} {{$d.Truncate 60000000000}} {{$d.Abs}} {{$d.Round 0}} {{$d.Truncate -1}} {{$d.Round 9223372036854775807}}
+{{$t := .LastTransition}}{{($t.Add 1).Sub $t}} {{($t.Add 999).Sub $t}} {{($t.Add 1500).Sub $t}} {{($t.Add 1000000).Sub $t}} {{($t.Add 1050000).Sub $t}} {{($t.Add 999999999).Sub $t}} {{($t.Add 1000000000).Sub $t}} {{($t.Add 60000000000).Sub $t}} {{($t.Add 3600000000000).Sub $t}} {{($t.Add 90061000000001).Sub $t}} {{$t.Sub ($t.Add 1500)}}
+{{$d := .LastTransition.Sub .LastTransition}}{{if $d}}y{{else}}n{{end}} {{eq $d 0}} {{lt $d 3}} {{$d.Nope}}
+{{if gt (.LastTransition.Sub .Node.CreationTimestamp.Time).Hours 24.0}}old{{else}}new{{end}}
+{{.LastTransition.Before .Node.CreationTimestamp.Time}} {{.LastTransition.After .Node.CreationTimestamp.Time}} {{.LastTransition.Equal .LastTransition}} {{.LastTransition.Compare .Node.CreationTimestamp.Time}} {{.LastTransition.Before .LastTransition}}
+{{.LastTransition.Before .Node.CreationTimestamp}}
+{{.LastTransition.After .Node.DeletionTimestamp.Time}}
+{{.Node.CreationTimestamp.Before .Node.DeletionTimestamp}} {{.Node.DeletionTimestamp.Before .Node.DeletionTimestamp}} {{.Node.DeletionTimestamp.Equal nil}} {{.Node.DeletionTimestamp.Equal .Node.DeletionTimestamp}} {{.Node.CreationTimestamp.Equal nil}} {{.Node.CreationTimestamp.Before nil}}
+{{.Node.CreationTimestamp.Before .LastTransition}}
+{{.Node.CreationTimestamp.After .LastTransition}} {{.Node.CreationTimestamp.Sub .LastTransition}} {{.Node.CreationTimestamp.Add 1000000000}} {{.Node.CreationTimestamp.Rfc3339Copy}} {{.Node.CreationTimestamp.Rfc3339Copy.Unix}} {{.Node.CreationTimestamp.DeepCopy}}
+{{.Node.CreationTimestamp.Before .Node.CreationTimestamp}} {{range .Node.Status.Conditions}}{{$.Node.CreationTimestamp.Before .LastTransitionTime}} {{.LastTransitionTime.IsZero}} {{end}}
+{{.Node.DeletionTimestamp.Add 3}}
+{{.LastTransition.Truncate 3600000000000}} {{.LastTransition.Round 3600000000000}} {{.LastTransition.Truncate 1000000000}} {{.LastTransition.Round 1000000000}} {{.LastTransition.Round 7}} {{.LastTransition.Truncate 0}} {{.LastTransition.Truncate 604800000000000}}
+{{.LastTransition.IsDST}} {{.LastTransition.GoString}} {{.LastTransition.Location}} {{.LastTransition.Location.String}} {{.LastTransition.In .LastTransition.Location}} {{.LastTransition.UTC.Local.UTC.Weekday.String}} {{.LastTransition.IsZero}} {{.LastTransition.String}}
+{{printf "%#v %#10.4v|" .LastTransition .LastTransition}} {{printf "%#v" .Node.CreationTimestamp}} {{printf "%#v %x %5d %08v|%-12s|" (.LastTransition.Sub .LastTransition) (.LastTransition.Sub .LastTransition) (.LastTransition.Sub .LastTransition) (.LastTransition.Sub .LastTransition) (.LastTransition.Sub .LastTransition)}}
+{{.LastTransition.Date}}
+{{.LastTransition.Clock}}
+{{.LastTransition.ISOWeek}}
+{{.LastTransition.Zone}}
+{{.LastTransition.Weekday}} {{printf "%d" .LastTransition.Weekday}} {{eq .LastTransition.Weekday 0}} {{eq .LastTransition.Weekday.String "Sunday"}} {{lt .LastTransition.Hour 12}}
+{{.Node.Status.Capacity.Cpu}} {{.Node.Status.Capacity.Memory}} {{.Node.Status.Capacity.Pods}} {{.Node.Status.Capacity.StorageEphemeral}} {{.Node.Status.Capacity.Storage}}
+{{.Node.Status.Capacity.Cpu.Value}} {{.Node.Status.Capacity.Memory.Value}} {{.Node.Status.Capacity.Pods.Value}} {{.Node.Status.Capacity.StorageEphemeral.Value}} {{.Node.Status.Capacity.Storage.Value}}
+{{.Node.Status.Allocatable.Cpu.Value}} {{.Node.Status.Allocatable.Memory.Value}} {{.Node.Status.Allocatable.Pods.Value}} {{.Node.Status.Allocatable.StorageEphemeral.Value}}
+{{.Node.Status.Allocatable.Cpu.MilliValue}} {{.Node.Status.Allocatable.Memory.MilliValue}} {{.Node.Status.Allocatable.Pods.MilliValue}} {{.Node.Status.Allocatable.Cpu.ScaledValue -6}} {{.Node.Status.Allocatable.Memory.ScaledValue 3}} {{.Node.Status.Allocatable.Cpu.ScaledValue 1}}
+{{.Node.Status.Allocatable.Cpu.String}} {{.Node.Status.Allocatable.Cpu.IsZero}} {{.Node.Status.Capacity.Storage.IsZero}} {{.Node.Status.Allocatable.Cpu.Sign}} {{.Node.Status.Allocatable.Cpu.AsApproximateFloat64}} {{.Node.Status.Allocatable.Memory.AsApproximateFloat64}} {{.Node.Status.Allocatable.Cpu.AsFloat64Slow}}
+{{.Node.Status.Allocatable.Cpu.Cmp .Node.Status.Capacity.Cpu}} {{.Node.Status.Allocatable.Cpu.Equal .Node.Status.Capacity.Cpu}} {{.Node.Status.Capacity.Cpu.Equal .Node.Status.Capacity.Cpu}} {{.Node.Status.Capacity.Cpu.CmpInt64 4}} {{.Node.Status.Capacity.Cpu.CmpInt64 -4}} {{.Node.Status.Capacity.Cpu.Cmp (index .Node.Status.Allocatable "cpu")}} {{.Node.Status.Capacity.Cpu.Cmp .Node.Status.Allocatable.cpu}}
+{{(index .Node.Status.Capacity "cpu").Value}} {{.Node.Status.Capacity.memory.Value}}
+{{.Node.GetCreationTimestamp.IsZero}}
+{{.Node.Status.Capacity.Cpu.Cmp 4}}
+{{.Node.Status.Capacity.Cpu.Cmp "4"}}
+{{.Node.Status.Capacity.Cpu.Cmp nil}}
+{{.Node.Status.Capacity.Cpu.CmpInt64 "4"}}
+{{.Node.Status.Capacity.Cpu.Value 3}}
+{{.Node.Status.Capacity.Cpu.Nope}}
+{{.Node.Status.Capacity.Cpu.Add .Node.Status.Capacity.Cpu}}
+{{.Node.Status.Capacity.Cpu.AsInt64}}
+{{if gt .Node.Status.Capacity.Memory.Value 8589934592}}large{{else}}small{{end}} {{printf "%d cores" .Node.Status.Capacity.Cpu.Value}}
 {{eq .LastTransition .LastTransition}} {{eq .LastTransition .Node.CreationTimestamp.Time}}
 {{.InMaintenance}} {{.LogDetails}} {{if .InMaintenance}}y{{else if .LogDetails}}z{{else}}n{{end}}
 {{if}}x{{end}}

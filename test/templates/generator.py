@@ -4,13 +4,22 @@ FIELDS = [".State", ".Profile", ".Node.Name", ".Node.Labels", ".Node.Labels.zone
           ".Node.Finalizers", ".Node.Spec.Taints", ".Node.Spec.Unschedulable", ".Node.Spec.PodCIDRs", ".InMaintenance",
           ".LastTransition", ".Node.CreationTimestamp", ".Node.DeletionTimestamp", ".Node.DeletionGracePeriodSeconds",
           ".Node.Status.Addresses", ".Node.Status.Images", ".Node.Status.DaemonEndpoints.KubeletEndpoint.Port",
-          ".Node.Status.NodeInfo.OSImage", ".LastTransition.Year", ".LastTransition.Month", ".Node.Annotations.n",
+          ".Node.Status.NodeInfo.OSImage", ".LastTransition.Year", ".LastTransition.Month", ".LastTransition.Weekday", ".Node.GetName", ".Node.GetLabels",
+          ".Node.GetLabels.zone", ".Node.GetCreationTimestamp", ".Node.GetUID", ".Node.Status.Capacity.Cpu.Value",
+          ".Node.Status.Allocatable.Cpu.MilliValue", ".Node.Status.Capacity.Memory.Value",
+          ".Node.Status.Allocatable.Cpu.IsZero", "(.LastTransition.Add 5400000000000)", "(.LastTransition.AddDate 0 1 1)",
+          "(.LastTransition.Sub .Node.CreationTimestamp.Time)", "(.LastTransition.Sub .LastTransition)",
+          "(.LastTransition.Sub .Node.CreationTimestamp.Time).Hours", "(.LastTransition.Before .Node.CreationTimestamp.Time)",
+          ".Node.Annotations.n",
           ".Key", ".Type", ".Address", ".", ".Nope", "$.State"]
 LITERALS = ['"a"', '"%d"', '"%v|%s"', '"größe"', "`raw`", "'x'", "0", "1", "2", "-3", "0x10", "1.5", "1e3", "true",
             "false", "nil", '""', '"zone"', '"b c<&>"']
 VERBS = "vsdqxXtfgeobcUT%z"
 FLAGS = ["", "", "", "+", "-", "#", " ", "0", "+0", "-0", "# "]
 ONE = ["len", "not", "html", "js", "urlquery", "print", "println"]
+METHODS = [".LastTransition.Add", ".LastTransition.Sub", ".LastTransition.After", ".LastTransition.Round", ".LastTransition.Format",
+           ".Node.CreationTimestamp.Before", ".Node.DeletionTimestamp.Equal", ".Node.Status.Capacity.Cpu.Cmp",
+           ".Node.Status.Capacity.Cpu.CmpInt64"]
 TWO = ["eq", "ne", "lt", "le", "gt", "ge", "and", "or", "index", "slice", "print"]
 NOISE = ["{{", "}}", "(", ")", "|", ":=", "=", ",", "$z", ".", "\"", "end", "else", "{{end}}", "{{else}}", "-", " ", "`", "'"]
 
@@ -123,6 +132,8 @@ class Generator:
             return self.term(depth)
         if kind < 6:
             return f"{self.random.choice(ONE)} {self.term(depth)}"
+        if kind == 6:
+            return f"{self.random.choice(METHODS)} {self.term(depth)}"
         if kind < 9:
             return f"{self.random.choice(TWO)} {self.term(depth)} {self.term(depth)}"
         return self.printf(depth)

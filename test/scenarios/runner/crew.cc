@@ -118,6 +118,7 @@ void Crew::launch(Member& one) {
   options.maintenances = plan_.maintenances;
   if (plan_.in_pods) options.own_pod = one.name;
   options.controller.notify_blocking = plan_.notify_blocking;
+  options.controller.pod_events = plan_.pod_events;
   options.controller.dry_run = plan_.dry_run;
   options.environment = plan_.environment;
   options.log = io::Log(std::make_shared<Sink>(*this, one.name), "");

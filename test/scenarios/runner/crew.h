@@ -20,6 +20,7 @@ struct CrewPlan {
   int replicas = 1;
   bool leader_election = false;
   bool notify_blocking = false;
+  bool pod_events = true;
   bool dry_run = false;
   bool cache_pods = false;
   bool profiles = true;

@@ -95,6 +95,7 @@ class ScenarioReader {
       }
       if (const Value* skew = fields.find("skew")) read_skew(*skew);
       scenario_.careen.notify_blocking = fields.flag("notify-blocking");
+      scenario_.careen.pod_events = fields.flag("pod-events", true);
       scenario_.careen.dry_run = fields.flag("dry-run");
       scenario_.careen.cache_pods = fields.flag("cache-pods");
       scenario_.careen.in_pods = fields.flag("in-pods");

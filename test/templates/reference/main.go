@@ -10,7 +10,7 @@ import (
 	"text/template"
 	"time"
 
-	"reference/v1"
+	v1 "k8s.io/api/core/v1"
 )
 
 // Parameters is the data of a message.
