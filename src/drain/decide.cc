@@ -25,7 +25,7 @@ Decision wait_until(io::Steady when) { return {Action::none, false, when}; }
 
 Decision decide_terminating(const Situation& s, io::Steady now) {
   if (s.shortens) {
-    if (const auto until = held_back_until(s, now); until && is_failure(*s.setback)) return wait_until(*until);
+    if (const auto until = held_back_until(s, now)) return wait_until(*until);
     return Decision{Action::shorten, false, std::nullopt};
   }
   if (s.killed || !s.wish.kill_after) return {};

@@ -170,6 +170,17 @@ TEST_F(DecideTest, WhatTerminatesIsOnlyWaitedForOrKilled) {
   EXPECT_EQ(action(), Action::none);
 }
 
+TEST_F(DecideTest, WhatTerminatesIsAskedOnceToDoSoSooner) {
+  s.grace_ends = now + seconds{3600};
+  EXPECT_EQ(action(), Action::none);
+  s.shortens = true;
+  EXPECT_EQ(action(), Action::shorten);
+  EXPECT_EQ(stage(), Stage::terminating);
+  set_back(Kind::refused, seconds{5});
+  EXPECT_EQ(action(), Action::none);
+  EXPECT_EQ(decision().wake, now + seconds{5});
+}
+
 TEST_F(DecideTest, TheStageIsOneDrainsView) {
   EXPECT_EQ(stage({.fate = Fate::await}), Stage::completing);
   set_back(Kind::refused, seconds{5});

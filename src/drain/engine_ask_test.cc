@@ -156,6 +156,23 @@ TEST_F(EngineAskTest, ABudgetThatKeepsChangingButStaysClosedIsNotAskedMore) {
   EXPECT_THAT(evicted(), UnorderedElementsAre("db-0", "web"));
 }
 
+TEST_F(EngineAskTest, ADrainThatEndsAndBeginsAgainDoesNotAskEachTime) {
+  add_node("n1");
+  add_pod("db", "n1", PodWish{.app = "db"});
+  add_budget("db", "db", 1);
+  launch();
+  for (int i = 0; i < 20; ++i) {
+    begin();
+    time.run_for(io::milliseconds{500});
+    engine().end(key());
+    time.run_for(io::milliseconds{500});
+  }
+  EXPECT_THAT(evictions(), SizeIs(1));
+  begin();
+  time.run_for(seconds{20});
+  EXPECT_THAT(evictions(), SizeIs(2));
+}
+
 TEST_F(EngineAskTest, ABlockedPodStaysBlockedWhileItIsAskedFor) {
   add_node("n1");
   add_pod("db", "n1", PodWish{.app = "db"});

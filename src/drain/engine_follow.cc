@@ -11,6 +11,8 @@ namespace careen::drain {
 
 namespace {
 
+// Longer than the first pause between two requests.
+constexpr io::Duration kAskedLately = io::minutes{1};
 constexpr io::Duration kFirstChasePause = io::seconds{10};
 constexpr io::Duration kLongestChasePause = io::minutes{10};
 
@@ -58,6 +60,12 @@ Target& Engine::Parts::target_of(const kube::Pod& pod) {
   targets.emplace(pod.uid, std::move(made));
   by_namespace[target.ns].insert(&target);
   if (is_own(target)) own = &target;
+  // A drain that ends and begins again does not ask again each time.
+  if (const auto before = asked_lately.find(target.uid); before != asked_lately.end()) {
+    target.asked = before->second;
+    target.asked_in_vain = 1;
+    asked_lately.erase(before);
+  }
   return target;
 }
 
@@ -80,6 +88,8 @@ void Engine::Parts::drop_if_unused(Target& target) {
   forget(by_namespace);
   forget(refused);
   if (own == &target) own = nullptr;
+  std::erase_if(asked_lately, [&](const auto& one) { return one.second + kAskedLately < p.loop.now(); });
+  if (target.asked) asked_lately[target.uid] = *target.asked;
   // A copy: the key must outlive what it finds.
   targets.erase(std::string(target.uid));
 }
@@ -131,7 +141,6 @@ void Engine::Parts::pod_gone(const std::string& uid) {
     leave(drain, *target);
     update_phase(drain);
     changed_turns(drain, turn);
-    if (target->owner.empty()) continue;
     consider_newcomers(drain, target->owner);
   }
   drop_if_unused(*target);

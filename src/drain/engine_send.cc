@@ -66,6 +66,12 @@ Situation Engine::Parts::situation_of(Target& target) {
     if (const kube::DisruptionBudget* budget = p.budgets.find(key)) covering.push_back(budget);
   }
   s.passage = passage_of(*pod, covering);
+  // Of a drain before this one.
+  if (s.passage == Passage::several && target.asked && !s.setback) {
+    Answer refused;
+    refused.kind = Answer::Kind::several;
+    s.setback = Setback{refused, 1, *target.asked + pause_between_asks(target.asked_in_vain, target.uid)};
+  }
   return s;
 }
 
@@ -316,7 +322,9 @@ void Engine::Parts::take_refusal(Target& target, bool through_lane, const Answer
   using Kind = Answer::Kind;
   target.accepted.reset();
   target.cause = answer.cause;
-  if (answer.kind == Kind::over_budget || answer.kind == Kind::several || answer.kind == Kind::refused) {
+  // Of a server that was too busy no webhook has heard.
+  const bool denied = answer.kind == Kind::refused && answer.cause.find("denied the request") != std::string::npos;
+  if (answer.kind == Kind::over_budget || answer.kind == Kind::several || denied) {
     target.asked = now;
     ++target.asked_in_vain;
   }

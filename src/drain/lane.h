@@ -63,7 +63,10 @@ class Lane {
   // When an eviction of ours was last counted against it.
   std::optional<io::Steady> spent() const { return spent_; }
   // Nothing in it is worth keeping.
-  bool idle(io::Steady now) const { return !in_flight_ && unseen(now) == 0 && !refused_until_; }
+  bool idle(io::Steady now) const {
+    const bool just_spent = spent_ && now < *spent_ + kUnseenFor;
+    return !in_flight_ && unseen(now) == 0 && !refused_until_ && !just_spent;
+  }
 
  private:
   struct Flight {

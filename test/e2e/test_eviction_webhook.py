@@ -18,12 +18,12 @@ MOVED_AFTER = 2  # seconds
 
 
 class Mover:
-    """Serves the webhook: deletes each pod two seconds after it was first asked for. With a code it denies the request
-    with that meanwhile, else it lets it pass, for the disruption budget to refuse."""
+    """Serves the webhook: deletes each pod two seconds after it was first asked for, unless it is told not to. With a
+    code it denies the request with that meanwhile, else it lets it pass, for the disruption budget to refuse."""
 
-    def __init__(self, api, namespace, paths, port, code):
+    def __init__(self, api, namespace, paths, port, code, moves):
         self.asked = []
-        self._api, self._namespace, self._code = api, namespace, code
+        self._api, self._namespace, self._code, self._moves = api, namespace, code, moves
         self._timers = []
         mover = self
 
@@ -50,7 +50,7 @@ class Mover:
     def answer(self, review):
         request = review["request"]
         name = request["name"]
-        if name not in self.asked:
+        if self._moves and name not in self.asked:
             timer = threading.Timer(MOVED_AFTER, self._move, [name])
             self._timers.append(timer)
             timer.start()
@@ -73,10 +73,10 @@ class Mover:
 
 class EvictionWebhookTest(MaintenanceTest):
 
-    def _serve(self, code=None):
+    def _serve(self, code=None, moves=True):
         port, name = free_port(), f"e2e-mover-{self.namespace}"
         paths, authority = certificate(self.folder, "mover")
-        mover = Mover(self.api, self.namespace, paths, port, code)
+        mover = Mover(self.api, self.namespace, paths, port, code, moves)
         self.addCleanup(mover.stop)
         self.api.call("POST", CONFIGURATIONS, {"metadata": {"name": name}, "webhooks": [{
             "name": "mover.example.com", "failurePolicy": "Ignore", "sideEffects": "NoneOnDryRun",
@@ -135,11 +135,43 @@ class EvictionWebhookTest(MaintenanceTest):
     def test_from_the_terminal(self):
         node = self._machine()
         mover = self._serve()
-        run = subprocess.run([Environment.binary, "drain", "--kubeconfig", self.cluster.kubeconfig, node,
-                              "--ignore-daemonsets", "--timeout", "60s"], stdin=subprocess.DEVNULL,
-                             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=120)
-        self.assertEqual(run.returncode, 0, run.stdout)
+        code, said = self._drain(node, "--chunk-size", "0", "--timeout", "60s")
+        self.assertEqual(code, 0, said)
         self.assertEqual(len(self._asked_for(mover)), 1)
+
+    def test_what_is_denied_for_good_ends_the_command(self):
+        """As it ends kubectl drain: after one request, once the other pods are gone, with exit code 1."""
+        node = self._machine()
+        self.bare_pod("other", node, terminationGracePeriodSeconds=1)
+        mover = self._serve(403, moves=False)
+        code, said = self._drain(node, "--force")
+        self.assertEqual(code, 1, said)
+        pod = self._asked_for(mover)[0]
+        self.assertIn(f'unable to drain node "{node}" due to error: error when evicting pods/"{pod}" -n "{self.namespace}": '
+                      'admission webhook "mover.example.com" denied the request: it is being moved', said)
+        self.assertEqual(sorted(set(mover.asked) - {"probe"}), sorted(["other", pod]))
+        self.assertEqual(len(self._asked_for(mover)), 1)
+
+    def test_a_shorter_grace_period_for_what_terminates_already(self):
+        """A pod that somebody deleted with an hour to end gets what the drain gives it. Nobody runs its node."""
+        node = "e2e-unmanned"
+        body = self.short_lived(node)
+        del body["metadata"]["annotations"]
+        self.api.create("/api/v1/nodes", body)
+        self.bare_pod("slow", node, wait=False, terminationGracePeriodSeconds=3600)
+        path = f"/api/v1/namespaces/{self.namespace}/pods/slow"
+        self.api.delete(path)
+        self.assertEqual(self.api.get(path)["metadata"]["deletionGracePeriodSeconds"], 3600)
+        code, said = self._drain(node, "--force", "--grace-period", "7", "--timeout", "5s")
+        self.assertEqual(code, 1, said)
+        self.assertEqual(self.api.get(path)["metadata"]["deletionGracePeriodSeconds"], 7)
+
+    def _drain(self, node, *flags):
+        """The exit code, and all that was said."""
+        run = subprocess.run([Environment.binary, "drain", "--kubeconfig", self.cluster.kubeconfig, node,
+                              "--ignore-daemonsets", *flags], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                             stderr=subprocess.STDOUT, text=True, timeout=120)
+        return run.returncode, run.stdout
 
     def test_pods_that_come_back(self):
         """A Deployment that is pinned to the node and tolerates everything: its pods of the beginning go, those that

@@ -162,7 +162,7 @@ void DrainWatch::served(const sim::Sending& sending, const kube::Response& respo
     const size_t at = path.find(kOnNode);
     if (at == std::string::npos) return;
     const size_t begin = at + kOnNode.size();
-    lists_[{sending.client, path.substr(begin, path.find('&', begin) - begin)}] = now;
+    lists_[{sending.client, path.substr(begin, path.find('&', begin) - begin)}].push_back(now);
     return;
   }
   const auto request = pod_request(sending.request);
@@ -211,11 +211,12 @@ void DrainWatch::check_drained(const std::string& process, const std::string& no
   const auto blame = [&](std::string_view why) {
     report_("drained", fmt::format("{} says that node {} is drained {}", process, node, why));
   };
-  const auto list = lists_.find({process, node});
-  if (list == lists_.end() || list->second < held_since)
-    return blame("without having listed its pods since it is held");
+  // The first one since then is the beginning of the drain; later ones may be those of others who hold the node too.
+  const auto& lists = lists_[{process, node}];
+  const auto list = std::lower_bound(lists.begin(), lists.end(), held_since);
+  if (list == lists.end()) return blame("without having listed its pods since it is held");
   for (const auto& [uid, pod] : pods_) {
-    if (pod.there && !pod.stays && pod.node == node && pod.bound <= list->second) {
+    if (pod.there && !pod.stays && pod.node == node && pod.bound <= *list) {
       return blame(fmt::format("although pod {} is there", pod.key));
     }
   }

@@ -76,7 +76,7 @@ class DrainWatch {
   std::set<std::string> named_;  // UIDs in careen's requests
   std::vector<Granted> granted_;
   std::map<std::pair<std::string, std::string>, io::Steady> refused_;  // by process and UID: the last one
-  std::map<std::pair<std::string, std::string>, io::Steady> lists_;    // by process and node: the last one
+  std::map<std::pair<std::string, std::string>, std::vector<io::Steady>> lists_;  // by process and node
 };
 
 }  // namespace careen::explore
