@@ -39,7 +39,7 @@ class Drain {
   Drain(KubeSession& session, DrainOptions options, std::vector<kube::Node> nodes)
       : session_(session),
         screen_(session.screen),
-        options_(std::move(options)),
+        options_(as_kubectl(std::move(options))),
         watches_(session, names_of(nodes), options_.page_size),
         engine_({session.loop, session.client, watches_.pods(), watches_.budgets(),
                  [this](std::string_view ns, std::string_view name) { return watches_.daemon_set(ns, name); }, nullptr,
@@ -65,6 +65,11 @@ class Drain {
     bool warned = false;
   };
 
+  // A terminal is told at once what cannot be, and whoever runs it decides.
+  static DrainOptions as_kubectl(DrainOptions options) {
+    options.drain.give_up_on_errors = true;
+    return options;
+  }
   static std::vector<std::string> names_of(const std::vector<kube::Node>& nodes) {
     std::vector<std::string> names;
     for (const kube::Node& node : nodes) names.push_back(node.name);

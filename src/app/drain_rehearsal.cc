@@ -94,7 +94,7 @@ class Rehearsal {
     plan.cordoned_before = node.unschedulable;
     drain::Remarks refusals, warnings;
     watches_.pods().for_each_on(node.name, [&](const kube::Pod& pod) {
-      const bool daemon = pod.owner_kind == "DaemonSet";
+      const bool daemon = pod.flags.daemon_set;
       const auto state = daemon ? watches_.daemon_set(pod.ns, pod.owner_name) : drain::DaemonSetState::exists;
       const io::Duration beyond_grace = pod.deletion ? session_.now() - *pod.deletion : io::Duration::zero();
       const drain::Verdict verdict = drain::judge(pod, options_.drain, state, beyond_grace);

@@ -91,7 +91,7 @@ constexpr const char* kBoth = "cannot specify both a node name and a --selector 
 std::string drain_mistake(const DrainOptions& options) {
   if (!options.nodes.empty() && !options.selector.empty()) return kBoth;
   if (!chosen(options.nodes, options.selector)) return "which nodes? Give their names, or a --selector";
-  if (options.page_size <= 0) return "--chunk-size must be above 0";
+  if (options.page_size < 0) return "--chunk-size must be 0 or more";
   return {};
 }
 
@@ -119,6 +119,8 @@ void add_drain_beyond_kubectl(CLI::App& command, drain::Options& options) {
   add_selectors(command, "--tier", "Label selector of pods that leave before all later tiers; may be repeated",
                 options.tiers);
   command.add_flag("--by-priority", options.by_priority, "Pods of lower priority leave first, within a tier");
+  command.add_flag("--chase-newcomers", options.chase_newcomers,
+                   "Evict pods that come during the drain, too; it is complete without them");
   add_duration_flag(command, "--delete-after", "Delete a pod that could not be evicted for so long, past its budget",
                     [&options](io::Duration value) { options.delete_after = value; });
   add_duration_flag(command, "--kill-after",
@@ -159,7 +161,8 @@ void add_drain_command(Commands& commands) {
   command.add_option_function<std::string>(
       "--pod-selector", [&options](const std::string& text) { options.only = parse_selector(text); },
       "Label selector: only these pods are evicted and waited for");
-  command.add_option("--chunk-size", drain.page_size, "Objects a list request returns at most")->capture_default_str();
+  command.add_option("--chunk-size", drain.page_size, "Objects a list request returns at most; 0: all")
+      ->capture_default_str();
   add_dry_run(command, drain.dry_run);
   command.add_flag("--ignore-pause", drain.ignore_pause, "Also while careen is paused");
   add_drain_beyond_kubectl(command, options);

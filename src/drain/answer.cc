@@ -30,8 +30,25 @@ bool is_in_terminating_namespace(const kube::ApiError& error) {
   return found;
 }
 
+// Of a server without the subresource, which does not name the pod.
+bool is_about_no_object(const kube::ApiError& error) {
+  if (error.code == 405) return true;
+  if (error.code != 404) return false;
+  const auto status = kube::Json::parse(error.body);
+  if (!status || (*status)["kind"].text() != "Status") return true;
+  return !(*status)["details"]["name"].text() && contains(error.message, "could not find the requested resource");
+}
+
+// What says nothing about the pod may say something else the next time: no answer, a gateway's, one that names a time.
+bool is_final(Kind kind, const kube::ApiError& error) {
+  if (error.retry_after && *error.retry_after > io::Duration::zero()) return false;
+  if (kind == Kind::unsure) return error.code == 500;
+  return kind == Kind::several || (kind == Kind::failed && error.code >= 400 && error.code <= 500);
+}
+
 Kind kind_of(const kube::ApiError& error) {
   if (error.not_leader() && !error.maybe_applied) return Kind::not_leader;
+  if (is_about_no_object(error)) return Kind::unsupported;
   if (error.not_found()) return Kind::gone;
   // The precondition names the UID; other conflicts are between writers and pass.
   if (error.code == 409) return contains(error.message, "UID") ? Kind::gone : Kind::unsure;
@@ -60,6 +77,7 @@ io::Duration own_pause(Kind kind, int in_a_row) {
       return kRefusedPause;
     case Kind::unsure:
       return doubled(kUnsurePause, kLongestFailurePause, in_a_row);
+    case Kind::unsupported:
     case Kind::failed:
       return doubled(kFirstFailurePause, kLongestFailurePause, in_a_row);
   }
@@ -80,6 +98,7 @@ std::string_view result_of(Kind kind) {
       return "blocked";
     case Kind::not_leader:
       return {};
+    case Kind::unsupported:
     case Kind::unsure:
     case Kind::failed:
       return "error";
@@ -91,7 +110,7 @@ Answer answer_of(const kube::Result<std::string>& response) {
   if (response) return {};
   const kube::ApiError& error = response.error();
   const Kind kind = kind_of(error);
-  return {kind, error.message, error.retry_after, kind == Kind::unsure || error.code == 409};
+  return {kind, error.message, error.retry_after, kind == Kind::unsure || error.code == 409, is_final(kind, error)};
 }
 
 io::Duration pause_after(const Answer& answer, int in_a_row) {

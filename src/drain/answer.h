@@ -16,6 +16,7 @@ struct Answer {
     gone,         // it was gone before, or another pod has its name now
     over_budget,  // a disruption budget forbids it at the moment
     several,      // more than one budget covers it
+    unsupported,  // the server does not know of evictions
     refused,      // not now: a webhook that moves a virtual machine first, an overloaded server, a namespace that ends
     not_leader,   // not sent: this replica must not write
     unsure,       // it may have happened
@@ -26,6 +27,8 @@ struct Answer {
   std::optional<io::Duration> retry_after;  // asked for by the server
   // It may have been counted against its budget. The server does so before it looks whether it is the right pod.
   bool counted = true;
+  // The server's last word, at which kubectl drain gives up.
+  bool final = false;
 };
 std::string_view result_of(Answer::Kind kind);  // the label of the metric; empty for what is not counted
 

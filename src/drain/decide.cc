@@ -12,7 +12,7 @@ using Kind = Answer::Kind;
 
 bool is_failure(const Setback& setback) {
   return setback.answer.kind == Kind::failed || setback.answer.kind == Kind::unsure ||
-         setback.answer.kind == Kind::not_leader;
+         setback.answer.kind == Kind::not_leader || setback.answer.kind == Kind::unsupported;
 }
 
 // Until when the last answer holds back the next request.
@@ -24,6 +24,10 @@ std::optional<io::Steady> held_back_until(const Situation& s, io::Steady now) {
 Decision wait_until(io::Steady when) { return {Action::none, false, when}; }
 
 Decision decide_terminating(const Situation& s, io::Steady now) {
+  if (s.shortens) {
+    if (const auto until = held_back_until(s, now)) return wait_until(*until);
+    return Decision{Action::shorten, false, std::nullopt};
+  }
   if (s.killed || !s.wish.kill_after) return {};
   const io::Steady due = *s.grace_ends + *s.wish.kill_after;
   if (now < due) return wait_until(due);
@@ -53,7 +57,6 @@ Decision decide(const Situation& s, io::Steady now) {
     decision.wake = std::min(decision.wake.value_or(*until), *until);
     return decision;
   }
-  if (s.passage == Passage::several) return decision;
   decision.action = Action::evict;
   decision.through_lane = s.passage == Passage::lane;
   return decision;
@@ -61,7 +64,7 @@ Decision decide(const Situation& s, io::Steady now) {
 
 Stage stage_of(const Situation& s, const Seen& seen, bool lane_closed, io::Steady now) {
   if (s.grace_ends) return Stage::terminating;
-  if (s.in_flight != Action::none) return Stage::evicting;
+  if (s.in_flight != Action::none) return s.asking ? Stage::blocked : Stage::evicting;
   if (s.accepted) return Stage::terminating;
   if (seen.fate == Fate::await) return Stage::completing;
   if (!seen.active || !seen.turn) return Stage::waiting;

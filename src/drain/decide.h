@@ -17,8 +17,9 @@ namespace careen::drain {
 enum class Action {
   none,
   evict,
-  remove,  // delete, which no budget holds back
-  kill,    // delete with a grace period of 0: it has not ended in time
+  remove,   // delete, which no budget holds back
+  kill,     // delete with a grace period of 0: it has not ended in time
+  shorten,  // ask what terminates already to do so within a shorter grace period
 };
 
 // What all drains that have the pod want of it, taken together.
@@ -50,7 +51,9 @@ struct Situation {
   bool killed = false;                 // deleted with a grace period of 0; more cannot be done
   std::optional<Setback> setback;
   Passage passage = Passage::free;
-  bool held = false;  // nothing may be sent: a dry run, our own pod, caches that are not filled
+  bool asking = false;    // the request on its way is one that its budgets refuse
+  bool shortens = false;  // it terminates, with a longer grace period than the drain gives it
+  bool held = false;      // nothing may be sent: a dry run, our own pod, caches that are not filled
 };
 
 struct Decision {

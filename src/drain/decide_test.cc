@@ -21,7 +21,12 @@ kube::Result<std::string> refusal(int code, std::string reason, std::string mess
 TEST(AnswerTest, SaysWhatItMeansForThePod) {
   const auto kind = [](const kube::Result<std::string>& response) { return answer_of(response).kind; };
   EXPECT_EQ(kind(std::string("{}")), Kind::accepted);
-  EXPECT_EQ(kind(refusal(404, "NotFound", "")), Kind::gone);
+  EXPECT_EQ(kind(refusal(404, "NotFound", "", R"({"kind":"Status","details":{"name":"web","kind":"pods"}})")),
+            Kind::gone);
+  EXPECT_EQ(kind(refusal(404, "NotFound", "the server could not find the requested resource",
+                         R"({"kind":"Status","details":{}})")),
+            Kind::unsupported);
+  EXPECT_EQ(kind(refusal(404, "", "404 page not found", "404 page not found")), Kind::unsupported);
   EXPECT_EQ(kind(refusal(409, "Conflict", "Precondition failed: UID in precondition: a, UID in object meta: b")),
             Kind::gone);
   EXPECT_EQ(kind(refusal(409, "Conflict", "the object has been modified")), Kind::unsure);
@@ -87,7 +92,8 @@ TEST_F(DecideTest, EvictsWhatIsWantedGone) {
   EXPECT_TRUE(decision().through_lane);
   EXPECT_EQ(stage({}, true), Stage::blocked);
   s.passage = Passage::several;
-  EXPECT_EQ(action(), Action::none);
+  EXPECT_EQ(action(), Action::evict) << "webhooks hear of it";
+  EXPECT_FALSE(decision().through_lane);
   EXPECT_EQ(stage(), Stage::blocked);
   s.passage = Passage::free;
   s.wish.gone = false;
@@ -98,6 +104,9 @@ TEST_F(DecideTest, SendsNothingWhileSomethingIsOnItsWayOrHeld) {
   s.in_flight = Action::evict;
   EXPECT_EQ(action(), Action::none);
   EXPECT_EQ(stage(), Stage::evicting);
+  s.asking = true;
+  EXPECT_EQ(stage(), Stage::blocked);
+  s.asking = false;
   s.in_flight = Action::none;
   s.held = true;
   EXPECT_EQ(action(), Action::none);
@@ -129,6 +138,7 @@ TEST_F(DecideTest, ASetbackHoldsUntilItsTime) {
 
 TEST_F(DecideTest, DeletesWhenToldOrWhenEvictingTookTooLong) {
   s.passage = Passage::several;
+  set_back(Kind::several, seconds{30});
   s.wish.remove_at = now + seconds{1};
   EXPECT_EQ(action(), Action::none);
   EXPECT_EQ(decision().wake, now + seconds{1});
@@ -158,6 +168,17 @@ TEST_F(DecideTest, WhatTerminatesIsOnlyWaitedForOrKilled) {
   s.setback.reset();
   s.killed = true;
   EXPECT_EQ(action(), Action::none);
+}
+
+TEST_F(DecideTest, WhatTerminatesIsAskedOnceToDoSoSooner) {
+  s.grace_ends = now + seconds{3600};
+  EXPECT_EQ(action(), Action::none);
+  s.shortens = true;
+  EXPECT_EQ(action(), Action::shorten);
+  EXPECT_EQ(stage(), Stage::terminating);
+  set_back(Kind::refused, seconds{5});
+  EXPECT_EQ(action(), Action::none);
+  EXPECT_EQ(decision().wake, now + seconds{5});
 }
 
 TEST_F(DecideTest, TheStageIsOneDrainsView) {

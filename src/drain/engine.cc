@@ -135,8 +135,12 @@ void Engine::Parts::time_is_over(Drain& drain) {
     const Membership* membership = target->membership(drain);
     const auto pod = pod_of(*target);
     if (!membership->pending() || !pod) continue;
-    drain.progress.errors.push_back(
-        timeout_text(*pod, pod->terminating() || target->accepted.has_value(), drain.options.timeout));
+    if (membership->given_up.empty()) {
+      drain.progress.errors.push_back(
+          timeout_text(*pod, pod->terminating() || target->accepted.has_value(), drain.options.timeout));
+    } else {
+      drain.progress.errors.push_back(membership->given_up);
+    }
   }
   p.log.warn("drain has not ended in time", "node", drain.key.node, "owner", drain.key.owner, "timeout",
              go_duration_text(drain.options.timeout));
@@ -152,7 +156,7 @@ bool Engine::Parts::is_active(const Drain& drain) const {
 void Engine::Parts::update_phase(Drain& drain) {
   using Phase = Progress::Phase;
   const bool empty = pods_are_known && drain.listing == Drain::Listing::done && drain.pending == 0;
-  const bool failed = drain.timed_out || drain.lost;
+  const bool failed = drain.timed_out || drain.lost || drain.is_hopeless();
   const Phase phase = failed               ? Phase::failed
                       : drain.refusals > 0 ? Phase::refused
                       : empty              ? Phase::drained
@@ -226,7 +230,7 @@ void Engine::daemon_sets_known() {
   std::vector<kube::Pod> controlled;
   for (const auto& [uid, target] : parts_->targets) {
     const auto pod = parts_->pod_of(*target);
-    if (pod && pod->owner_kind == "DaemonSet") controlled.push_back(*pod);
+    if (pod && pod->flags.daemon_set) controlled.push_back(*pod);
   }
   for (const kube::Pod& pod : controlled) parts_->pod_seen(pod);
 }

@@ -1,12 +1,30 @@
 // What happens to pods and budgets, and which drains and pods it concerns.
+#include <fmt/format.h>
+
 #include <algorithm>
 
+#include "drain/ask.h"
 #include "drain/engine_parts.h"
 #include "kube/objects.h"
 
 namespace careen::drain {
 
 namespace {
+
+// Longer than the first pause between two requests.
+constexpr io::Duration kAskedLately = io::minutes{1};
+constexpr io::Duration kFirstChasePause = io::seconds{10};
+constexpr io::Duration kLongestChasePause = io::minutes{10};
+
+io::Duration pause_between_newcomers(int gone) {
+  return std::min(kFirstChasePause * (int64_t{1} << std::clamp(gone - 1, 0, 10)), kLongestChasePause);
+}
+
+// Whoever came after the list holds up nothing, and forbids nothing.
+Verdict as_newcomer(Verdict verdict, bool chased) {
+  const bool goes = verdict.fate == Fate::take && chased;
+  return goes || verdict.fate == Fate::leave ? std::move(verdict) : Verdict{Fate::leave, {}};
+}
 
 std::optional<Rank> lowest(const Drain& drain) {
   return drain.left.empty() ? std::nullopt : std::optional(drain.left.begin()->first);
@@ -42,6 +60,12 @@ Target& Engine::Parts::target_of(const kube::Pod& pod) {
   targets.emplace(pod.uid, std::move(made));
   by_namespace[target.ns].insert(&target);
   if (is_own(target)) own = &target;
+  // A drain that ends and begins again does not ask again each time.
+  if (const auto before = asked_lately.find(target.uid); before != asked_lately.end()) {
+    target.asked = before->second;
+    target.asked_in_vain = 1;
+    asked_lately.erase(before);
+  }
   return target;
 }
 
@@ -64,6 +88,8 @@ void Engine::Parts::drop_if_unused(Target& target) {
   forget(by_namespace);
   forget(refused);
   if (own == &target) own = nullptr;
+  std::erase_if(asked_lately, [&](const auto& one) { return one.second + kAskedLately < p.loop.now(); });
+  if (target.asked) asked_lately[target.uid] = *target.asked;
   // A copy: the key must outlive what it finds.
   targets.erase(std::string(target.uid));
 }
@@ -115,6 +141,7 @@ void Engine::Parts::pod_gone(const std::string& uid) {
     leave(drain, *target);
     update_phase(drain);
     changed_turns(drain, turn);
+    consider_newcomers(drain, target->owner);
   }
   drop_if_unused(*target);
 }
@@ -125,8 +152,10 @@ void Engine::Parts::join(Drain& drain, const kube::Pod& pod) {
   Target& target = target_of(pod);
   follow_deletion(target, pod, is_new);
   target.ready = pod.flags.ready;
+  target.owner = pod.owner_kind.empty() ? fmt::format("{}/{}", pod.ns, pod.name)
+                                        : fmt::format("{}/{}/{}", pod.ns, pod.owner_kind, pod.owner_name);
   cover(target, pod);
-  const bool daemon = pod.owner_kind == "DaemonSet" && p.daemon_set;
+  const bool daemon = pod.flags.daemon_set && p.daemon_set;
   const auto state = daemon ? p.daemon_set(pod.ns, pod.owner_name) : DaemonSetState::exists;
   Verdict verdict = judge(pod, drain.options, state, beyond_grace(target));
   const Rank rank = is_own(target) ? kOwn : rank_of(pod, drain.options);
@@ -136,9 +165,11 @@ void Engine::Parts::join(Drain& drain, const kube::Pod& pod) {
     membership = &target.memberships.emplace_back();
     membership->drain = &drain;
     drain.pods[{target.ns, target.name}] = &target;
-    if (drain.listing != Drain::Listing::done) ++drain.progress.total_pods;
+    membership->newcomer = drain.listing == Drain::Listing::done;
+    if (!membership->newcomer) ++drain.progress.total_pods;
     tell(drain);
   }
+  if (membership->newcomer) verdict = as_newcomer(std::move(verdict), drain.options.chase_newcomers && !is_own(target));
   if (membership->judged) count(*membership, -1);
   const bool the_same =
       membership->judged && membership->verdict.fate == verdict.fate && membership->verdict.message == verdict.message;
@@ -147,6 +178,7 @@ void Engine::Parts::join(Drain& drain, const kube::Pod& pod) {
   membership->rank = rank;
   count(*membership, 1);
   if (membership->pending() && !std::exchange(membership->counted, true)) ++drain.progress.pods_to_evict;
+  if (membership->newcomer && membership->verdict.fate != Fate::take) end_chase(drain, target);
   if (!the_same) tell(drain);
 }
 
@@ -158,6 +190,7 @@ void Engine::Parts::follow_deletion(Target& target, const kube::Pod& pod, bool i
     target.grace_ends = p.loop.now() + pod.deletion_grace.value_or(io::Duration::zero());
   }
   target.deletion = pod.deletion;
+  target.grace = pod.deletion_grace;
 }
 
 // For how long its grace period has been over. Of what terminated before we came only the server knows, and it is taken
@@ -171,6 +204,7 @@ io::Duration Engine::Parts::beyond_grace(const Target& target) const {
 void Engine::Parts::leave(Drain& drain, Target& target) {
   Membership* membership = target.membership(drain);
   count(*membership, -1);
+  if (membership->newcomer) end_chase(drain, target);
   target.memberships.erase(target.memberships.begin() + (membership - target.memberships.data()));
   if (const auto it = drain.pods.find({target.ns, target.name}); it != drain.pods.end() && it->second == &target) {
     drain.pods.erase(it);
@@ -180,12 +214,36 @@ void Engine::Parts::leave(Drain& drain, Target& target) {
 
 void Engine::Parts::count(Membership& membership, int sign) {
   Drain& drain = *membership.drain;
+  if (membership.newcomer) return;
   if (membership.pending()) drain.pending += sign;
+  if (membership.pending() && !membership.given_up.empty()) drain.given_up += sign;
   if (membership.verdict.fate == Fate::refuse) drain.refusals += sign;
   if (membership.verdict.fate != Fate::take || membership.rank == kOwn) return;
   int& left = drain.left[membership.rank];
   left += sign;
   if (left == 0) drain.left.erase(membership.rank);
+}
+
+// The first of its owner, as long as none is on its way out and the pause after the last one is over.
+bool Engine::Parts::is_chased(Drain& drain, const Target& target) {
+  Chase& chase = drain.chases[target.owner];
+  if (chase.current == target.uid) return true;
+  if (!chase.current.empty() || target.deletion || p.loop.now() < chase.not_before) return false;
+  chase.current = target.uid;
+  return true;
+}
+
+void Engine::Parts::end_chase(Drain& drain, const Target& target) {
+  const auto known = drain.chases.find(target.owner);
+  if (known == drain.chases.end() || known->second.current != target.uid) return;
+  known->second.current.clear();
+  known->second.not_before = p.loop.now() + pause_between_newcomers(++known->second.gone);
+}
+
+void Engine::Parts::consider_newcomers(Drain& drain, const std::string& owner) {
+  for (const auto& [name, target] : drain.pods) {
+    if (target->owner == owner && target->membership(drain)->newcomer) consider(*target);
+  }
 }
 
 // The pods of another rank have their turn.
@@ -226,7 +284,13 @@ void Engine::Parts::budget_changed(const kube::DisruptionBudget* before, const k
     const std::set<Target*, BySequence> released = std::move(waiting->second);
     refused.erase(waiting);
     for (Target* target : released) {
-      if (target->setback) target->setback->retry_at = p.loop.now();
+      // Under several budgets nothing helps but that there are fewer.
+      if (target->budgets.size() > 1) {
+        refused[budget.ns].insert(target);
+        continue;
+      }
+      const io::Steady soon = std::max(p.loop.now(), target->asked.value_or(io::Steady{}) + kAskedWithin);
+      if (target->setback) target->setback->retry_at = std::min(target->setback->retry_at, soon);
       consider(*target);
     }
   }

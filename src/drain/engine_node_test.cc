@@ -38,6 +38,7 @@ TEST_F(EngineNodeTest, AnotherNodeOfThatNameKeepsItsPods) {
   launch();
   begin();
   time.run_for(minutes{1});
+  sent.clear();
   make_anew("n1");
   set_minimum("web", 0);
   time.run_for(minutes{5});
@@ -92,6 +93,7 @@ TEST_F(EngineNodeTest, AfterAPauseTheNodeIsReadAgain) {
   budget::PauseRecord record;
   record.pauses[""] = {"", "ana@host", process->loop->wall_now(), ""};
   process->pauses.set(record);
+  sent.clear();
   make_anew("n1");
   set_minimum("web", 0);
   time.run_for(seconds{2});

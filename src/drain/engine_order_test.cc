@@ -37,7 +37,7 @@ TEST_F(EngineTest, UnderABudgetOneAtATimeAndUnderOthersSideBySide) {
   EXPECT_EQ(all[0].at, all[1].at);
 }
 
-TEST_F(EngineTest, AnExhaustedBudgetIsWaitedForWithoutAsking) {
+TEST_F(EngineTest, AnExhaustedBudgetIsWaitedFor) {
   add_node("n1");
   for (int i = 0; i < 3; ++i) add_pod(fmt::format("db-{}", i), "n1", PodWish{.app = "db"});
   add_pod("web");
@@ -45,7 +45,9 @@ TEST_F(EngineTest, AnExhaustedBudgetIsWaitedForWithoutAsking) {
   launch();
   begin();
   time.run_for(io::minutes{10});
-  EXPECT_THAT(evicted(), ElementsAre("web"));
+  EXPECT_FALSE(cluster.api.text(pod_path("web")));
+  const size_t so_far = evicted().size();
+  EXPECT_LE(so_far, 1U + 3 * 6) << "each at once, and then seldom";
   EXPECT_TRUE(progress().blocked());
   ASSERT_EQ(progress().pods.size(), 3U);
   EXPECT_EQ(pod("db-0")->budget, "shop/db");
@@ -54,7 +56,7 @@ TEST_F(EngineTest, AnExhaustedBudgetIsWaitedForWithoutAsking) {
   EXPECT_EQ(requests("POST", "/events").size(), 3U) << "one event a pod and budget";
   set_minimum("db", 0);
   ASSERT_TRUE(drains_within(seconds{10}));
-  EXPECT_EQ(evicted().size(), 4U);
+  EXPECT_EQ(evicted().size(), so_far + 3);
   EXPECT_EQ(process->metrics.gauge("careen_drain_blocked_pods", "").value(), 0);
 }
 
@@ -67,13 +69,16 @@ TEST_F(EngineTest, NoMoreIsSentThanABudgetAllows) {
   // The watch is slower than the answers.
   cluster.network.set_weather("", {.delay = io::milliseconds{700}});
   begin();
-  time.run_for(seconds{30});
+  time.run_for(seconds{4});
   EXPECT_EQ(evictions().size(), 2U);
   EXPECT_EQ(process->evictions("blocked"), 0);
+  time.run_for(seconds{20});
+  EXPECT_EQ(process->evictions("accepted"), 2);
+  EXPECT_EQ(process->evictions("blocked"), 5) << "each of the others once";
   add_pod("db-10", "n2", PodWish{.app = "db"});
-  time.run_for(seconds{30});
-  EXPECT_EQ(evictions().size(), 3U);
-  EXPECT_EQ(process->evictions("blocked"), 0);
+  time.run_for(seconds{3});
+  EXPECT_EQ(process->evictions("accepted"), 3);
+  EXPECT_EQ(process->evictions("blocked"), 5);
 }
 
 TEST_F(EngineTest, ARefusalWaitsForTheBudgetToChange) {
@@ -86,18 +91,20 @@ TEST_F(EngineTest, ARefusalWaitsForTheBudgetToChange) {
   set_minimum("db", 2);
   time.run_for(seconds{1});
   begin();
-  time.run_for(seconds{20});
+  time.run_for(seconds{4});
   EXPECT_EQ(evictions().size(), 1U);
-  EXPECT_EQ(process->evictions("blocked"), 1);
+  time.run_for(seconds{16});
+  EXPECT_EQ(evictions().size(), 2U) << "the other one is asked for after a while";
+  EXPECT_EQ(process->evictions("blocked"), 2);
   EXPECT_EQ(pod("db-0")->stage, Stage::blocked);
   EXPECT_EQ(pod("db-1")->stage, Stage::blocked);
   EXPECT_THAT(pod("db-0")->cause, HasSubstr("disruption budget"));
   cluster.network.set_weather("/apis/policy/v1/poddisruptionbudgets", {});
   time.run_for(seconds{40});
-  EXPECT_EQ(evictions().size(), 1U);
+  EXPECT_LE(evictions().size(), 4U);
   set_minimum("db", 0);
   ASSERT_TRUE(drains_within(seconds{10}));
-  EXPECT_EQ(evictions().size(), 3U);
+  EXPECT_LE(evictions().size(), 6U);
 }
 
 TEST_F(EngineTest, SeveralBudgetsAreANamedBlock) {
@@ -108,12 +115,12 @@ TEST_F(EngineTest, SeveralBudgetsAreANamedBlock) {
   launch();
   begin();
   time.run_for(io::minutes{5});
-  EXPECT_TRUE(evictions().empty());
+  EXPECT_EQ(evictions().size(), 4U) << "asked for at growing intervals";
   EXPECT_EQ(pod("web")->stage, Stage::blocked);
   EXPECT_EQ(reason("web"), "budgets shop/a and shop/b both cover it, which the eviction API does not support");
   cluster.api.erase(budget_path("a"));
   ASSERT_TRUE(drains_within(seconds{10}));
-  EXPECT_EQ(evictions().size(), 1U);
+  EXPECT_EQ(evictions().size(), 5U);
 }
 
 TEST_F(EngineTest, SeveralBudgetsThatOnlyTheServerKnowsAreWaitedFor) {
@@ -177,7 +184,7 @@ TEST_F(EngineTest, WhatCannotBeEvictedInTimeIsDeleted) {
   ASSERT_TRUE(drains_within(seconds{5}));
   EXPECT_EQ(deletions().size(), 1U);
   EXPECT_TRUE(kube::Json::parse(deletions()[0].body)->at("/preconditions/uid").exists());
-  EXPECT_TRUE(evictions().empty());
+  EXPECT_EQ(process->evictions("accepted"), 1) << "the deletion";
 }
 
 TEST_F(EngineTest, WithoutEvictionsPodsAreDeleted) {
@@ -269,14 +276,15 @@ TEST_F(EngineTest, OurOwnPodGoesLast) {
   running.engine.on_own_eviction = [&] { handed_over = true; };
   begin();
   begin(usual(), "n2");
-  time.run_for(seconds{30});
-  EXPECT_THAT(evicted(), ElementsAre("web-0"));
+  time.run_for(seconds{20});
+  EXPECT_THAT(evicted(), testing::UnorderedElementsAre("web-0", "db-0"));
   EXPECT_EQ(reason("careen-0"), "careen's own pod goes last");
   EXPECT_FALSE(handed_over);
   set_minimum("db", 0);
   ASSERT_TRUE(drains_within(seconds{10}));
   EXPECT_TRUE(handed_over);
-  EXPECT_THAT(evicted(), ElementsAre("web-0", "db-0", "careen-0"));
+  EXPECT_EQ(evicted().back(), "careen-0");
+  EXPECT_EQ(evicted().size(), 4U);
 }
 
 TEST_F(EngineTest, ManyNodesShareTheBudgetsWithoutARefusal) {

@@ -42,6 +42,8 @@ struct Membership {
   Rank rank;
   bool judged = false;
   bool counted = false;                  // among the pods to evict
+  bool newcomer = false;                 // it came after the list: the drain is complete without it
+  std::string given_up;                  // why it is not tried again; empty: it is
   std::optional<io::Steady> turn_since;  // its rank was the lowest for the first time
   // As it was told last.
   bool told = false;
@@ -49,7 +51,7 @@ struct Membership {
   io::Wall since{};
   std::string budget;
 
-  bool pending() const { return verdict.fate == Fate::take || verdict.fate == Fate::await; }
+  bool pending() const { return !newcomer && (verdict.fate == Fate::take || verdict.fate == Fate::await); }
 };
 
 // A pod on a node that is drained.
@@ -58,10 +60,13 @@ struct Target {
       : alarm(loop, std::move(ring)), hangs(loop, std::move(on_hanging)) {}
 
   std::string ns, name, uid, node;
+  std::string owner;                    // namespace, kind and name of its controller, or of itself if it has none
   uint64_t sequence = 0;                // of appearance, for an order that does not depend on addresses
   uint64_t place = 0;                   // in the queue of its lane, from when it first waited; 0: never
+  io::Steady waits_since{};             // there
   std::optional<io::Wall> deletion;     // of the pod, by the server's clock
   io::Steady grace_ends{};              // of the pod, if it has that: not before its end on the node
+  std::optional<io::Duration> grace;    // that ends then
   bool found_terminating = false;       // it was so when it was first seen
   bool ready = false;                   // of the pod
   std::vector<std::string> budgets;     // keys of those that cover it
@@ -71,6 +76,10 @@ struct Target {
   std::string lane;  // that its request on the way occupies
   std::optional<io::Steady> accepted;
   bool killed = false;
+  bool shortened = false;
+  bool asking = false;              // its request on the way is one that its budgets refuse
+  std::optional<io::Steady> asked;  // when the server last refused it
+  int asked_in_vain = 0;            // in a row
   std::optional<Setback> setback;
   std::string cause;  // the server's last refusal
 
@@ -100,6 +109,13 @@ struct BudgetLane {
   io::Alarm alarm;
 };
 
+// The newcomers of one owner, which are evicted one at a time.
+struct Chase {
+  std::string current;      // UID; empty: none
+  int gone = 0;             // so far
+  io::Steady not_before{};  // the next one
+};
+
 struct Drain {
   Drain(io::Loop& loop, std::function<void()> on_deadline, std::function<void()> on_list, std::function<void()> on_node)
       : deadline(loop, std::move(on_deadline)),
@@ -114,6 +130,8 @@ struct Drain {
   std::map<Rank, int> left;                                     // pods to take that are there
   int pending = 0;
   int refusals = 0;
+  int given_up = 0;                          // of those that are pending
+  std::map<std::string, Chase> chases = {};  // by owner
 
   // The fresh list.
   enum class Listing { wanted, under_way, done } listing = Listing::wanted;
@@ -138,6 +156,8 @@ struct Drain {
   io::Alarm node_again;
   Progress progress;  // its pods and texts are filled in when somebody asks
 
+  // All that is left is what the server refuses for good.
+  bool is_hopeless() const { return given_up > 0 && given_up == pending; }
   bool has_turn(const Membership& membership) const { return left.empty() || !(left.begin()->first < membership.rank); }
   // A filter may still forbid it.
   bool may_be_refused() const { return !options.force || !options.ignore_daemon_sets || !options.delete_emptydir_data; }
@@ -168,6 +188,9 @@ struct Engine::Parts {
   void follow_deletion(Target& target, const kube::Pod& pod, bool is_new);
   io::Duration beyond_grace(const Target& target) const;
   void leave(Drain& drain, Target& target);
+  bool is_chased(Drain& drain, const Target& target);
+  void end_chase(Drain& drain, const Target& target);
+  void consider_newcomers(Drain& drain, const std::string& owner);
   void count(Membership& membership, int sign);
   void changed_turns(Drain& drain, std::optional<Rank> before);
   void budget_changed(const kube::DisruptionBudget* before, const kube::DisruptionBudget* after);
@@ -188,6 +211,7 @@ struct Engine::Parts {
   void wake_by(Target& target, io::Steady when);
   BudgetLane& lane_of(const std::string& budget);
   void serve(BudgetLane& lane);
+  io::Steady asks_at(const Target& target, const Lane& lane) const;
   void leave_queue(Target& target);
   void start(Target& target, Action action, const std::string& lane);
   void pump();
@@ -196,6 +220,8 @@ struct Engine::Parts {
   kube::DeleteOptions delete_options(Target& target, Action action);
   void finish(const std::string& uid, Action action, const std::string& lane, const Answer& answer);
   void take_answer(Target& target, Action action, bool through_lane, const Answer& answer);
+  void take_refusal(Target& target, bool through_lane, const Answer& answer);
+  void give_up(Target& target, Action action, const Answer& answer);
   Drain* find_drain(uint64_t id);
   bool can_send() const { return sending && !stopping; }
   void resume();
@@ -203,6 +229,10 @@ struct Engine::Parts {
 
   // What is read past the caches: the node, and the list of its pods (engine_read.cc).
   void start_list(Drain& drain);
+  void list_anew(Drain& drain);
+  void settle_newcomers(Drain& drain);
+  void start_discovery();
+  io::Task<void> discover();
   io::Task<void> list(uint64_t drain_id);
   io::Result<bool> take_list(std::string body);
   bool node_is_known(const Target& target);
@@ -238,6 +268,7 @@ struct Engine::Parts {
   std::map<std::string, std::set<Target*, BySequence>, std::less<>>
       refused;                                                            // by namespace: a budget's change may help
   std::map<std::string, std::unique_ptr<BudgetLane>, std::less<>> lanes;  // by the budget's key
+  std::map<std::string, io::Steady, std::less<>> asked_lately;  // by UID: pods of drains that have ended
   Target* own = nullptr;
   uint64_t sequence = 0;
   int to_send = 0;  // targets, our own pod aside
@@ -245,6 +276,8 @@ struct Engine::Parts {
 
   bool pods_are_known = false;
   enum class Budgets { unknown, known, unavailable } budget_state = Budgets::unknown;
+  // Whether the server has evictions; looked up when one is not understood.
+  enum class Evictions { assumed, asked_for, known, missing } eviction_state = Evictions::assumed;
 
   io::Scope* sending = nullptr;  // while run() runs
   bool stopping = false;

@@ -49,6 +49,7 @@ io::Task<void> Engine::Parts::list(uint64_t drain_id) {
     wrong = taken.error().message;
   }
   drain->listing = wrong.empty() ? Drain::Listing::done : Drain::Listing::wanted;
+  if (wrong.empty()) settle_newcomers(*drain);
   drain->list_error = wrong;
   if (!wrong.empty()) {
     drain->list_again.set(p.loop.now() + read_pause(drain->list_failures++));
@@ -57,6 +58,32 @@ io::Task<void> Engine::Parts::list(uint64_t drain_id) {
   update_phase(*drain);
   consider_all(*drain);
   tell(*drain);
+}
+
+// The node was free for others and is cordoned again: whoever came meanwhile was there when the cordon was
+// acknowledged.
+void Engine::Parts::list_anew(Drain& drain) {
+  if (drain.listing != Drain::Listing::done) return;
+  p.log.info("the node was uncordoned meanwhile; its pods are listed again", "node", drain.key.node, "owner",
+             drain.key.owner);
+  drain.listing = Drain::Listing::wanted;
+  update_phase(drain);
+  start_list(drain);
+}
+
+// A new list is a new beginning: what it shows has to go.
+void Engine::Parts::settle_newcomers(Drain& drain) {
+  std::vector<kube::Pod> there;
+  for (const auto& [name, target] : drain.pods) {
+    Membership& membership = *target->membership(drain);
+    if (!membership.newcomer) continue;
+    count(membership, -1);
+    membership.newcomer = membership.judged = false;
+    ++drain.progress.total_pods;
+    if (const auto pod = pod_of(*target)) there.push_back(*pod);
+  }
+  drain.chases.clear();
+  for (const kube::Pod& pod : there) join(drain, pod);
 }
 
 // What the list shows enters the cache, and thereby the drain.
@@ -130,14 +157,47 @@ void Engine::Parts::take_node(Drain& drain, const kube::Result<std::string>& res
 void Engine::Parts::node_changed(const kube::Node* before, const kube::Node* after) {
   const auto there = by_node.find(after ? after->name : before->name);
   if (there == by_node.end()) return;
+  const bool cordoned_again =
+      before && after && before->uid == after->uid && !before->unschedulable && after->unschedulable;
   for (Drain* drain : there->second) {
     const std::string& meant = drain->progress.node_uid;
+    if (cordoned_again && after->uid == meant) list_anew(*drain);
     if (after && after->uid != meant) {
       lose_node(*drain, "node " + after->name +
                             " was made anew under its name since the drain began; nothing is evicted from it");
     }
     if (!after && before->uid == meant) lose_node(*drain, "node " + before->name + " is gone since the drain began");
   }
+}
+
+void Engine::Parts::start_discovery() {
+  if (!can_send() || eviction_state != Evictions::assumed) return;
+  eviction_state = Evictions::asked_for;
+  sending->spawn(discover());
+}
+
+// As kubectl does: the core group names the subresource, or it is not there.
+io::Task<void> Engine::Parts::discover() {
+  const auto permit = co_await reads.acquire();
+  kube::Request request;
+  request.method = "GET";
+  request.path = "/api/v1";
+  const kube::Result<std::string> response =
+      co_await p.client.call(std::move(request), kube::resources::pods, "discover");
+  const auto resources = response ? kube::Json::parse(*response) : io::Result<kube::Json>(kube::Json());
+  if (!response || !resources || !(*resources)["resources"].is_array()) {
+    eviction_state = Evictions::assumed;  // the next answer of that kind asks again
+    co_return;
+  }
+  bool found = false;
+  (*resources)["resources"].for_each_element(
+      [&](kube::JsonView one) { found = found || one["name"].text() == "pods/eviction"; });
+  eviction_state = found ? Evictions::known : Evictions::missing;
+  if (!found) p.log.warn("the API server has no evictions; pods are deleted instead");
+  for (const auto& [uid, target] : targets) {
+    if (target->setback && target->setback->answer.kind == Answer::Kind::unsupported) target->setback.reset();
+  }
+  for (const auto& [key, drain] : drains) consider_all(*drain);
 }
 
 // Its pods are those of another node, or of none: they are not ours to evict.

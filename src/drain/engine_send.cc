@@ -1,7 +1,9 @@
 // What to send, to whom and when; and what the answers lead to.
 #include <algorithm>
 
+#include "drain/ask.h"
 #include "drain/engine_parts.h"
+#include "drain/reason.h"
 #include "kube/cache.h"
 #include "kube/disruption_budget.h"
 
@@ -29,13 +31,15 @@ Wish Engine::Parts::wish_of(Target& target) {
   for (Membership& membership : target.memberships) {
     const Drain& drain = *membership.drain;
     if (membership.verdict.fate != Fate::take || !is_active(drain)) continue;
+    if (!membership.given_up.empty()) continue;
+    if (membership.newcomer && !(drain.has_turn(membership) && is_chased(*membership.drain, target))) continue;
     const Options& wanted = drain.options;
     if (wanted.kill_after) wish.kill_after = std::min(wish.kill_after.value_or(*wanted.kill_after), *wanted.kill_after);
     if (!drain.has_turn(membership)) continue;
     if (!membership.turn_since) membership.turn_since = p.loop.now();
     if (!wish.gone) wish.grace_seconds = wanted.grace_seconds;
     wish.gone = true;
-    wish.remove = wish.remove || wanted.disable_eviction;
+    wish.remove = wish.remove || wanted.disable_eviction || eviction_state == Evictions::missing;
     if (!wanted.delete_after) continue;
     const io::Steady remove_at = *membership.turn_since + *wanted.delete_after;
     wish.remove_at = std::min(wish.remove_at.value_or(remove_at), remove_at);
@@ -50,6 +54,9 @@ Situation Engine::Parts::situation_of(Target& target) {
   s.in_flight = target.in_flight;
   s.accepted = target.accepted;
   s.killed = target.killed;
+  s.asking = target.asking;
+  s.shortens = target.deletion && target.grace && s.wish.gone && s.wish.grace_seconds >= 0 && !target.shortened &&
+               *target.grace > io::seconds{s.wish.grace_seconds};
   s.setback = target.setback;
   s.held = options.dry_run || budget_state == Budgets::unknown || (own == &target && to_send > 0);
   const auto pod = pod_of(target);
@@ -59,12 +66,18 @@ Situation Engine::Parts::situation_of(Target& target) {
     if (const kube::DisruptionBudget* budget = p.budgets.find(key)) covering.push_back(budget);
   }
   s.passage = passage_of(*pod, covering);
+  // Of a drain before this one.
+  if (s.passage == Passage::several && target.asked && !s.setback) {
+    Answer refused;
+    refused.kind = Answer::Kind::several;
+    s.setback = Setback{refused, 1, *target.asked + pause_between_asks(target.asked_in_vain, target.uid)};
+  }
   return s;
 }
 
 void Engine::Parts::consider(Target& target) {
   const bool wanted = std::any_of(target.memberships.begin(), target.memberships.end(), [&](const Membership& one) {
-    return one.verdict.fate == Fate::take && is_active(*one.drain);
+    return one.pending() && one.verdict.fate == Fate::take && one.given_up.empty() && is_active(*one.drain);
   });
   count_to_send(target, wanted && !target.deletion && !target.accepted);
 
@@ -79,17 +92,27 @@ void Engine::Parts::consider(Target& target) {
     if (skip <= io::Duration::zero() || !target.deletion || !membership.pending()) continue;
     wake_by(target, now + (skip + io::seconds{1} - beyond_grace(target)));
   }
+  for (const Membership& membership : target.memberships) {
+    if (!membership.newcomer || membership.verdict.fate != Fate::take) continue;
+    const auto chase = membership.drain->chases.find(target.owner);
+    if (chase == membership.drain->chases.end() || !chase->second.current.empty()) continue;
+    if (now < chase->second.not_before) wake_by(target, chase->second.not_before);
+  }
 
   // Also what may not be sent stands in the queue: whoever asks is told what it waits for.
   const bool queues = situation.passage == Passage::lane && situation.wish.gone && !situation.grace_ends &&
                       (decision.through_lane || situation.held) && situation.in_flight == Action::none;
   if (!queues) leave_queue(target);
   if (queues) {
-    if (target.place == 0) target.place = ++sequence;
+    if (target.place == 0) {
+      target.place = ++sequence;
+      target.waits_since = now;
+    }
     BudgetLane& lane = lane_of(target.budgets.front());
     lane.waiting.insert(&target);
     if (!situation.held) serve(lane);
   } else if (decision.action != Action::none && can_send() && node_is_known(target)) {
+    target.asking = decision.action == Action::evict && situation.passage == Passage::several;
     start(target, decision.action, {});
   }
   show(target);
@@ -119,20 +142,46 @@ BudgetLane& Engine::Parts::lane_of(const std::string& budget) {
   return *lane;
 }
 
-// Lets the one go that has waited longest, if the budget lets anybody go.
+// When a pod is asked for although its budget lets nobody go. What our own evictions have just used up is not asked
+// for: the turn of the next pod comes when the budget has seen the last one replaced.
+io::Steady Engine::Parts::asks_at(const Target& target, const Lane& lane) const {
+  io::Steady due = target.waits_since;
+  if (target.asked) {
+    due = *target.asked + pause_between_asks(target.asked_in_vain, target.uid);
+  } else if (lane.standing(p.loop.now()) != Lane::State::exhausted) {
+    due += kAskedWithin;
+  }
+  if (const auto spent = lane.spent()) due = std::max(due, *spent + kAskedWithin);
+  return due;
+}
+
+// Lets the one go that has waited longest, if the budget lets anybody go; if it does not, asks for the one whose time
+// for that has come.
 void Engine::Parts::serve(BudgetLane& lane) {
   const io::Steady now = p.loop.now();
-  const bool open =
-      !options.dry_run && budget_state == Budgets::known && can_send() && lane.lane.state(now) == Lane::State::open;
-  const auto next = std::find_if(lane.waiting.begin(), lane.waiting.end(), [&](const Target* target) {
-    return open && !(own == target && to_send > 0) && node_is_known(*target);
-  });
+  const Lane::State state = lane.lane.state(now);
+  const bool open = state == Lane::State::open;
+  const bool sends = !options.dry_run && budget_state == Budgets::known && can_send() && state != Lane::State::busy &&
+                     state != Lane::State::missing;
+  std::optional<io::Steady> wake = lane.lane.wake(now);
+  const auto may_go = [&](Target& target) {
+    if (!sends || (own == &target && to_send > 0)) return false;
+    if (open) return node_is_known(target);
+    const io::Steady due = asks_at(target, lane.lane);
+    if (due <= now) return node_is_known(target);
+    wake = std::min(wake.value_or(due), due);
+    return false;
+  };
+  const auto next =
+      std::find_if(lane.waiting.begin(), lane.waiting.end(), [&](Target* target) { return may_go(*target); });
   if (next != lane.waiting.end()) {
     Target& target = **next;
+    target.asking = !open;
+    if (open) target.asked_in_vain = 0;
     lane.lane.sent(target.name);
     start(target, Action::evict, target.budgets.front());
   }
-  if (const auto wake = lane.lane.wake(now); wake && !lane.waiting.empty()) {
+  if (wake && !lane.waiting.empty()) {
     lane.alarm.set(*wake);
   } else {
     lane.alarm.cancel();
@@ -190,7 +239,9 @@ io::Task<void> Engine::Parts::send(std::string uid) {
   const auto pod = pod_of(*target);
   const bool leaving = pod && pod->terminating();
   const Wish wish = wish_of(*target);
-  const bool wanted = pod && (action == Action::kill ? leaving && wish.kill_after : !leaving && wish.gone);
+  const bool wanted = pod && (action == Action::kill      ? leaving && wish.kill_after
+                              : action == Action::shorten ? leaving && wish.gone
+                                                          : !leaving && wish.gone);
   if (!wanted || stopping || !node_is_known(*target)) {
     withdraw(uid);
     co_return;
@@ -199,9 +250,9 @@ io::Task<void> Engine::Parts::send(std::string uid) {
   tell_of_request(*target, action, wish);
   const std::string ns = target->ns, name = target->name;
   kube::DeleteOptions what = delete_options(*target, action);
-  auto request = action == Action::evict
-                     ? p.client.evict(ns, name, std::move(what), once(kEvictionTimeout))
-                     : p.client.remove(kube::resources::pods, ns, name, std::move(what), once(kEvictionTimeout));
+  const bool evicts = action == Action::evict || (action == Action::shorten && !wish.remove);
+  auto request = evicts ? p.client.evict(ns, name, std::move(what), once(kEvictionTimeout))
+                        : p.client.remove(kube::resources::pods, ns, name, std::move(what), once(kEvictionTimeout));
   const kube::Result<std::string> response = co_await std::move(request);
   const Answer answer = answer_of(response);
   if (const auto counter = meters.evictions.find(result_of(answer.kind)); counter != meters.evictions.end()) {
@@ -229,6 +280,7 @@ void Engine::Parts::finish(const std::string& uid, Action action, const std::str
   if (Target* target = find_target(uid)) {
     target->hangs.cancel();
     target->in_flight = Action::none;
+    target->asking = false;
     target->lane.clear();
     take_answer(*target, action, lane != lanes.end(), answer);
     consider(*target);
@@ -240,35 +292,71 @@ void Engine::Parts::finish(const std::string& uid, Action action, const std::str
 }
 
 void Engine::Parts::take_answer(Target& target, Action action, bool through_lane, const Answer& answer) {
-  const io::Steady now = p.loop.now();
-  if (answer.kind == Answer::Kind::accepted || answer.kind == Answer::Kind::gone) {
+  const bool understood = answer.kind != Answer::Kind::unsupported;
+  if (!understood) start_discovery();
+  const bool gone = answer.kind == Answer::Kind::gone ||
+                    (!understood && (eviction_state == Evictions::known || action == Action::remove));
+  if (answer.kind == Answer::Kind::accepted || gone) {
     target.setback.reset();
     target.cause.clear();
     if (action == Action::kill) {
       target.killed = true;
+    } else if (action == Action::shorten) {
+      target.shortened = true;
     } else {
-      target.accepted = now;
+      target.accepted = p.loop.now();
     }
     if (&target == own && answer.kind == Answer::Kind::accepted && engine.on_own_eviction) engine.on_own_eviction();
     return;
   }
+  take_refusal(target, through_lane, answer);
+  if (answer.final) give_up(target, action, answer);
+}
+
+void Engine::Parts::take_refusal(Target& target, bool through_lane, const Answer& answer) {
+  const io::Steady now = p.loop.now();
+  using Kind = Answer::Kind;
   target.accepted.reset();
   target.cause = answer.cause;
-  if (answer.kind == Answer::Kind::over_budget && through_lane) {
+  // Of a server that was too busy no webhook has heard.
+  const bool denied = answer.kind == Kind::refused && answer.cause.find("denied the request") != std::string::npos;
+  if (answer.kind == Kind::over_budget || answer.kind == Kind::several || denied) {
+    target.asked = now;
+    ++target.asked_in_vain;
+  }
+  if (answer.kind == Kind::over_budget && through_lane) {
     // It stands in the queue of its budget, which knows for how long.
     target.setback.reset();
     return;
   }
-  if (answer.kind == Answer::Kind::not_leader && answer.cause.empty()) return;  // withdrawn
+  if (answer.kind == Kind::not_leader && answer.cause.empty()) return;  // withdrawn
   const bool again = target.setback && target.setback->answer.kind == answer.kind;
   Setback setback{answer, again ? target.setback->in_a_row + 1 : 1, {}};
   setback.retry_at = now + pause_after(answer, setback.in_a_row);
-  if (answer.kind == Answer::Kind::over_budget || answer.kind == Answer::Kind::several) {
-    // The change of a budget ends it; the time is only for what the watch does not tell.
-    if (budget_state == Budgets::known) setback.retry_at = std::max(setback.retry_at, now + Lane::kRefusedFor);
+  const bool by_webhook = answer.kind == Kind::refused && target.budgets.size() > 1;
+  if (answer.kind == Kind::over_budget || answer.kind == Kind::several || by_webhook) {
+    // The change of a budget ends it; the time is for webhooks, and for what the watch does not tell.
+    const io::Duration pause = pause_between_asks(target.asked_in_vain, target.uid);
+    if (budget_state == Budgets::known) setback.retry_at = std::max(setback.retry_at, now + pause);
     refused[target.ns].insert(&target);
   }
   target.setback = std::move(setback);
+}
+
+// For those who want it so. The others of the node go on.
+void Engine::Parts::give_up(Target& target, Action action, const Answer& answer) {
+  const auto pod = pod_of(target);
+  if (!pod || target.deletion) return;
+  for (Membership& membership : target.memberships) {
+    Drain& drain = *membership.drain;
+    const bool concerned = membership.pending() && membership.verdict.fate == Fate::take;
+    if (!concerned || !drain.options.give_up_on_errors || !membership.given_up.empty()) continue;
+    count(membership, -1);
+    membership.given_up = failure_text(*pod, action == Action::remove, answer.cause);
+    count(membership, 1);
+    update_phase(drain);
+    tell(drain);
+  }
 }
 
 Drain* Engine::Parts::find_drain(uint64_t id) {
@@ -289,6 +377,7 @@ void Engine::Parts::resume() {
 // Requests that were cut off may have arrived.
 void Engine::Parts::abandon() {
   sending = nullptr;
+  if (eviction_state == Evictions::asked_for) eviction_state = Evictions::assumed;
   for (const auto& [key, drain] : drains) {
     if (drain->listing == Drain::Listing::under_way) drain->listing = Drain::Listing::wanted;
     drain->node_under_way = false;

@@ -66,7 +66,8 @@ void Engine::Parts::show(Target& target) {
     if (!membership.pending()) continue;
     Drain& drain = *membership.drain;
     const Seen seen{membership.verdict.fate, is_active(drain), drain.has_turn(membership)};
-    const Stage stage = stage_of(situation, seen, closed, now);
+    const bool over = !membership.given_up.empty() && !target.deletion;
+    const Stage stage = over ? Stage::failed : stage_of(situation, seen, closed, now);
     std::string blocker;
     if (stage == Stage::blocked) blocker = blocking_budgets(target, situation.passage);
     is_blocked = is_blocked || stage == Stage::blocked;
@@ -147,6 +148,7 @@ const Progress& Engine::Parts::progress_of(Drain& drain) {
   if (drain.paused_since) out.paused += p.loop.now() - *drain.paused_since;
   out.pods.clear();
   Remarks refusals, warnings;
+  std::vector<std::string> given_up;
   for (const auto& [name, target] : drain.pods) {
     const Membership& membership = *target->membership(drain);
     const auto pod = pod_of(*target);
@@ -154,13 +156,15 @@ const Progress& Engine::Parts::progress_of(Drain& drain) {
       remark(membership.verdict.fate == Fate::refuse ? refusals : warnings, membership.verdict.message, *pod);
     }
     if (!membership.pending()) continue;
+    if (!membership.given_up.empty()) given_up.push_back(membership.given_up);
     out.pods.push_back({target->ns, target->name, target->uid, membership.stage, membership.since,
                         reason_of(drain, *target, membership), membership.budget, target->cause,
                         pod && pod->terminating() ? std::string(pod->finalizers) : std::string()});
   }
   out.warnings = warnings_text(warnings);
-  if (out.phase == Progress::Phase::failed) return out;
+  if (drain.timed_out || drain.lost) return out;
   out.errors = refusals_text(refusals);
+  out.errors.insert(out.errors.end(), given_up.begin(), given_up.end());
   if (!drain.list_error.empty()) {
     out.errors.push_back("the pods of node " + drain.key.node + " cannot be listed: " + drain.list_error);
   }
@@ -177,6 +181,7 @@ std::string Engine::Parts::reason_of(const Drain& drain, Target& target, const M
     case Stage::completing:
       return "left to end by itself";
     case Stage::failed:
+      if (!membership.given_up.empty()) return "failed: " + target.cause;
       return target.setback ? setback_text(*target.setback, p.loop.now()) : "failed";
     case Stage::blocked:
       return blocked_text(target);

@@ -94,17 +94,18 @@ TEST_F(EngineTest, WhatOnlyTheListShowsIsEvictedToo) {
   ASSERT_TRUE(drains_within(seconds{20}));
 }
 
-TEST_F(EngineTest, ANewcomerIsEvictedUntilTheEnd) {
+TEST_F(EngineTest, ANewcomerThatIsChasedIsEvictedUntilTheEnd) {
   add_node("n1");
   add_pod("web-0");
   launch();
-  begin();
+  Options options = usual();
+  options.chase_newcomers = true;
+  begin(options);
   ASSERT_TRUE(drains_within(seconds{5}));
   add_pod("late");
-  ASSERT_TRUE(time.run_until([&] { return !drained(); }, seconds{1}));
-  EXPECT_FALSE(progress().drained_at.has_value());
-  EXPECT_EQ(progress().pods_to_evict, 2);
-  ASSERT_TRUE(drains_within(seconds{5}));
+  time.run_for(seconds{5});
+  EXPECT_TRUE(progress().drained_at.has_value());
+  EXPECT_EQ(progress().pods_to_evict, 1);
   EXPECT_THAT(evicted(), ElementsAre("web-0", "late"));
   engine().end(key());
   add_pod("later");
@@ -139,7 +140,9 @@ TEST_F(EngineTest, TwoOwnersOfOneNodeSendOneRequestForAPod) {
   Options gentle;
   gentle.skip.push_back(*kube::LabelSelector::parse("app=web"));
   begin(key("n1", "other"), gentle);
-  begin(key("n1", "third"), usual());
+  Options chasing = usual();
+  chasing.chase_newcomers = true;
+  begin(key("n1", "third"), chasing);
   ASSERT_TRUE(drains_within(seconds{5}));
   EXPECT_EQ(evicted().size(), 3U);
   EXPECT_EQ(engine().progress(key("n1", "other"))->phase, Phase::drained);
@@ -187,9 +190,10 @@ TEST_F(EngineTest, TheTimeOutEndsTheDrainInTheWordsOfKubectl) {
               ElementsAre("error when evicting pods/\"held\" -n \"shop\": global timeout reached: 1m30s",
                           "error when waiting for pod \"stuck\" in namespace \"shop\" to terminate: context deadline "
                           "exceeded"));
+  sent.clear();
   set_minimum("web", 0);
   time.run_for(io::minutes{2});
-  EXPECT_EQ(evicted(), std::vector<std::string>{"stuck"}) << "nothing more is sent";
+  EXPECT_TRUE(evicted().empty()) << "nothing more is sent";
 }
 
 TEST_F(EngineTest, ARefusedDrainTouchesNothing) {

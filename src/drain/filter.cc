@@ -48,7 +48,9 @@ Verdict judge(const kube::Pod& pod, const Options& options, DaemonSetState daemo
   if (options.only && !matches(*options.only, pod)) return {Fate::leave, {}};
   if (matches_any(options.skip, pod)) return {Fate::leave, {}};
   if (has_been_terminating_for_longer(pod, options.skip_wait_for_delete, beyond_grace)) return {Fate::leave, {}};
-  if (pod.owner_kind == "DaemonSet" && !pod.finished()) {
+  if (options.daemon_sets_by_kind) {
+    if (pod.flags.daemon_kind) return {Fate::leave, kDaemonSetIgnored};
+  } else if (pod.flags.daemon_set && !pod.finished()) {
     if (Verdict verdict = judge_daemon(pod, options, daemon_set); verdict.fate != Fate::take) return verdict;
   }
   if (pod.flags.mirror) return {Fate::leave, {}};

@@ -33,6 +33,7 @@ TEST_F(FilterTest, AControlledPodIsTaken) {
 
 TEST_F(FilterTest, PodsOfADaemonSetAreRefusedOrIgnored) {
   pod.owner_kind = "DaemonSet";
+  pod.flags.daemon_set = pod.flags.daemon_kind = true;
   EXPECT_EQ(fate(), Fate::refuse);
   EXPECT_EQ(verdict().message, "DaemonSet-managed Pods (use --ignore-daemonsets to ignore)");
   options.ignore_daemon_sets = true;
@@ -44,6 +45,7 @@ TEST_F(FilterTest, PodsOfADaemonSetAreRefusedOrIgnored) {
 
 TEST_F(FilterTest, ADaemonSetThatIsGoneNeedsForce) {
   pod.owner_kind = "DaemonSet";
+  pod.flags.daemon_set = pod.flags.daemon_kind = true;
   options.ignore_daemon_sets = true;
   EXPECT_EQ(fate(DaemonSetState::missing), Fate::refuse);
   EXPECT_EQ(verdict(DaemonSetState::missing).message, "daemonsets.apps \"own\" not found");
@@ -53,6 +55,7 @@ TEST_F(FilterTest, ADaemonSetThatIsGoneNeedsForce) {
 
 TEST_F(FilterTest, ADaemonSetNobodyKnowsKeepsOnlyItsOwnPods) {
   pod.owner_kind = "DaemonSet";
+  pod.flags.daemon_set = pod.flags.daemon_kind = true;
   EXPECT_EQ(fate(DaemonSetState::unknown), Fate::leave);
   EXPECT_EQ(verdict(DaemonSetState::unknown).message, "");
 }
@@ -131,6 +134,19 @@ TEST_F(FilterTest, RemarksAreGatheredByMessage) {
               ElementsAre("cannot delete unexpected error: shop/web", "cannot delete x: shop/web, shop/other"));
   EXPECT_EQ(warnings_text(warnings), "WARNING: one: shop/other; two: shop/other");
   EXPECT_EQ(warnings_text({}), "");
+}
+
+TEST_F(FilterTest, DaemonSetsByKindAreLeftWhateverTheyAre) {
+  options.force = true;
+  pod.owner_kind = "ReplicaSet";
+  pod.flags.daemon_kind = true;  // of another group, or not its controller
+  EXPECT_EQ(fate(), Fate::take);
+  options.daemon_sets_by_kind = true;
+  EXPECT_EQ(fate(), Fate::leave);
+  pod.phase = kube::PodPhase::succeeded;
+  EXPECT_EQ(fate(), Fate::leave) << "finished ones, too";
+  pod.flags.daemon_set = true;
+  EXPECT_EQ(fate(DaemonSetState::missing), Fate::leave);
 }
 
 }  // namespace careen::drain

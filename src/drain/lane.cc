@@ -77,6 +77,7 @@ void Lane::sent(std::string pod) {
 
 void Lane::counted(io::Steady now) {
   std::erase_if(unseen_, [now](const auto& entry) { return entry.second.until <= now; });
+  spent_ = now;
   if (in_flight_ && !in_flight_->shown) unseen_[in_flight_->pod] = {now + kUnseenFor, in_flight_->left};
   answered();
 }
@@ -85,7 +86,9 @@ void Lane::refused(io::Steady now, std::optional<io::Duration> retry_after) {
   // What changed while it was on its way may be what the server had not seen.
   const bool changed = in_flight_ && in_flight_->budget_changed;
   answered();
-  if (changed) return;
+  const State standing_now = standing(now);
+  // The cache shows the reason, and will show its end.
+  if (changed || standing_now == State::exhausted || standing_now == State::outdated) return;
   const io::Duration pause = retry_after.value_or(io::Duration::zero());
   refused_until_ = now + (pause > io::Duration::zero() ? pause : kRefusedFor);
 }

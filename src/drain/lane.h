@@ -60,8 +60,13 @@ class Lane {
   // It had no effect on the budget.
   void answered();
   bool in_flight() const { return in_flight_.has_value(); }
+  // When an eviction of ours was last counted against it.
+  std::optional<io::Steady> spent() const { return spent_; }
   // Nothing in it is worth keeping.
-  bool idle(io::Steady now) const { return !in_flight_ && unseen(now) == 0 && !refused_until_; }
+  bool idle(io::Steady now) const {
+    const bool just_spent = spent_ && now < *spent_ + kUnseenFor;
+    return !in_flight_ && unseen(now) == 0 && !refused_until_ && !just_spent;
+  }
 
  private:
   struct Flight {
@@ -81,6 +86,7 @@ class Lane {
   std::optional<Flight> in_flight_;
   std::map<std::string, Unseen, std::less<>> unseen_;  // by pod
   std::optional<io::Steady> refused_until_;
+  std::optional<io::Steady> spent_;
 };
 
 }  // namespace careen::drain

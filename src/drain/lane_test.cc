@@ -133,6 +133,27 @@ TEST_F(LaneTest, ARefusalHoldsUntilTheBudgetChanges) {
   EXPECT_EQ(lane.state(now), State::open);
 }
 
+TEST_F(LaneTest, ARefusalThatTheStatusExplainsWaitsForTheStatusAlone) {
+  status(0, {});
+  lane.sent("a");
+  lane.refused(now, std::nullopt);
+  EXPECT_EQ(lane.state(now), State::exhausted);
+  EXPECT_EQ(lane.wake(now), std::nullopt);
+}
+
+TEST_F(LaneTest, RemembersWhenAnEvictionWasLastCounted) {
+  EXPECT_EQ(lane.spent(), std::nullopt);
+  lane.sent("a");
+  lane.refused(now, std::nullopt);
+  EXPECT_EQ(lane.spent(), std::nullopt);
+  lane.sent("a");
+  lane.counted(now + seconds{3});
+  EXPECT_EQ(lane.spent(), now + seconds{3});
+  status(2, {"a"});
+  EXPECT_FALSE(lane.idle(now + seconds{4})) << "whoever asks next has to know";
+  EXPECT_TRUE(lane.idle(now + seconds{8}));
+}
+
 TEST_F(LaneTest, ARefusalMayNameItsTime) {
   lane.sent("a");
   lane.refused(now, seconds{10});

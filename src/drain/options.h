@@ -20,8 +20,16 @@ struct Options {
   io::Duration skip_wait_for_delete{};      // what has been terminating for longer is not waited for; 0: all are
   io::Duration timeout{};                   // after it the drain has failed; 0: never
   std::optional<kube::LabelSelector> only;  // no other pods are touched or waited for
+  // A request that the server refuses for good is not repeated: the drain fails once the other pods are gone.
+  bool give_up_on_errors = false;
 
   // Beyond kubectl.
+  // Pods that came after the list at the beginning are evicted too, of each owner one at a time and with growing
+  // pauses. The drain is complete without them all the same.
+  bool chase_newcomers = false;
+  // Pods are left alone if any of their owners is of the kind DaemonSet, of whatever API group, controller or not,
+  // also finished ones, instead of those that a DaemonSet of the group apps controls.
+  bool daemon_sets_by_kind = false;
   std::vector<kube::LabelSelector> skip;      // stay, and are not waited for
   std::vector<kube::LabelSelector> wait_for;  // are left to end by themselves (jobs), and waited for
   std::vector<kube::LabelSelector> tiers;     // those of the first leave first; what matches none leaves last

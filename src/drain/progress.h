@@ -35,7 +35,7 @@ struct Progress {
     draining,
     refused,  // a filter forbids it; nothing is evicted
     drained,  // and a list that was taken after the cordon shows it
-    failed,   // its time-out has passed, or the node is not there any more
+    failed,   // its time-out has passed, the node is not there any more, or what is left cannot be evicted
   };
   Phase phase = Phase::draining;
   std::string node_uid;
@@ -43,9 +43,9 @@ struct Progress {
   io::Duration paused{};  // of the time since then; no limit runs meanwhile
   std::optional<io::Wall> drained_at;
   int total_pods = 0;               // all that were bound to the node when it began
-  int pods_to_evict = 0;            // those of them that had to go; grows with newcomers
+  int pods_to_evict = 0;            // those of them that had to go
   std::vector<PodProgress> pods;    // pending, ordered by namespace and name
-  std::vector<std::string> errors;  // refusals of the filters; of a time-out, what kubectl would say
+  std::vector<std::string> errors;  // refusals of the filters; of a failure, what kubectl would say
   std::string warnings;
 
   bool blocked() const;

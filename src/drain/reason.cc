@@ -112,6 +112,7 @@ std::string setback_text(const Setback& setback, io::Steady now) {
       return cause;
     case Answer::Kind::unsure:
       return "it is not known whether the last request was carried out: " + cause + again;
+    case Answer::Kind::unsupported:
     case Answer::Kind::failed:
       return "failed: " + cause + again;
     case Answer::Kind::accepted:
@@ -119,6 +120,11 @@ std::string setback_text(const Setback& setback, io::Steady now) {
       break;
   }
   return {};
+}
+
+std::string failure_text(const kube::Pod& pod, bool deleted, const std::string& cause) {
+  return fmt::format("error when {} pods/\"{}\" -n \"{}\": {}", deleted ? "deleting" : "evicting", pod.name, pod.ns,
+                     cause);
 }
 
 std::string timeout_text(const kube::Pod& pod, bool evicted, io::Duration timeout) {

@@ -24,6 +24,8 @@ std::string turn_text(size_t tier, size_t tiers, int pods);
 std::string priority_turn_text(int32_t priority, int pods);
 std::string setback_text(const Setback& setback, io::Steady now);
 
+// kubectl's words for a pod whose request the server refuses for good.
+std::string failure_text(const kube::Pod& pod, bool deleted, const std::string& cause);
 // kubectl's words for a pod that was there when the time was over.
 std::string timeout_text(const kube::Pod& pod, bool evicted, io::Duration timeout);
 

@@ -17,10 +17,12 @@ PodPhase phase_of(std::string_view text) {
 }
 
 void read_owner(value& v, PodFacts& pod) {
-  std::string_view kind, name;
+  std::string_view api, kind, name;
   bool controller = false;
   raw::each_field(v, [&](Key key, value& field) {
-    if (key == "kind") {
+    if (key == "apiVersion") {
+      api = raw::text(field).value_or(std::string_view{});
+    } else if (key == "kind") {
       kind = raw::text(field).value_or(std::string_view{});
     } else if (key == "name") {
       name = raw::text(field).value_or(std::string_view{});
@@ -28,12 +30,14 @@ void read_owner(value& v, PodFacts& pod) {
       controller = raw::boolean(field).value_or(false);
     }
   });
+  pod.flags.daemon_kind |= kind == "DaemonSet";
   if (!controller) {
     pod.others.emplace_back(kind, name);
     return;
   }
   pod.owner_kind = kind;
   pod.owner_name = name;
+  pod.flags.daemon_set = kind == "DaemonSet" && api.starts_with("apps/");
 }
 
 void read_metadata(Key key, value& field, PodFacts& pod) {

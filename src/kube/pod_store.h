@@ -27,6 +27,9 @@ struct PodFlags {
   bool local_storage : 1 = false;  // has an emptyDir
   bool ready : 1 = false;
   bool marked : 1 = false;  // has the node preference that the store looks for
+  bool daemon_kind : 1 =
+      false;                    // one of its owners, controller or not, is of the kind DaemonSet, of whatever API group
+  bool daemon_set : 1 = false;  // its controller is a DaemonSet of the group apps
   friend bool operator==(const PodFlags&, const PodFlags&) = default;
 };
 

@@ -91,6 +91,25 @@ TEST_F(PodStoreTest, ReadsThePodAsItWasSent) {
   EXPECT_THAT(labels, ElementsAre(Pair("app", "web"), Pair("empty", ""), Pair("tier", "front")));
 }
 
+TEST_F(PodStoreTest, KnowsWhichOwnersAreDaemonSets) {
+  const auto flags_of = [&](std::string_view owners) {
+    static int version = 0;
+    EXPECT_TRUE(pods.put_json(
+        fmt::format(R"({{"metadata":{{"name":"p","namespace":"ns","resourceVersion":"{}","ownerReferences":{}}}}})",
+                    ++version, owners)));
+    return pods.find("ns", "p")->flags;
+  };
+  const PodFlags of_apps = flags_of(R"([{"apiVersion":"apps/v1","kind":"DaemonSet","name":"a","controller":true}])");
+  EXPECT_TRUE(of_apps.daemon_set && of_apps.daemon_kind);
+  const PodFlags of_others =
+      flags_of(R"([{"apiVersion":"apps.kruise.io/v1alpha1","kind":"DaemonSet","name":"a","controller":true}])");
+  EXPECT_TRUE(!of_others.daemon_set && of_others.daemon_kind);
+  const PodFlags uncontrolled = flags_of(R"([{"apiVersion":"apps/v1","kind":"DaemonSet","name":"a"}])");
+  EXPECT_TRUE(!uncontrolled.daemon_set && uncontrolled.daemon_kind);
+  const PodFlags none = flags_of(R"([{"apiVersion":"apps/v1","kind":"ReplicaSet","name":"a","controller":true}])");
+  EXPECT_FALSE(none.daemon_set || none.daemon_kind);
+}
+
 TEST_F(PodStoreTest, ABarePodHasNeitherOwnerNorNodeNorLabels) {
   ASSERT_TRUE(pods.put_json(R"({"metadata":{"name":"p","namespace":"ns","resourceVersion":"1",
       "annotations":{"kubernetes.io/config.mirror":"hash"}},"status":{"phase":"Pending"}})"));

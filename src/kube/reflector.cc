@@ -286,7 +286,7 @@ io::Task<Reflector::Outcome> Reflector::list() {
     // The first page is tried again by our own state machine, which tells of the failure; a page in the middle is
     // worth more than a new beginning.
     call.attempts = token.empty() ? 1 : 4;
-    if (!in_one_piece) add_parameter(call.query, "limit", std::to_string(options_.page_size));
+    if (!in_one_piece && options_.page_size > 0) add_parameter(call.query, "limit", std::to_string(options_.page_size));
     add_parameter(call.query, "labelSelector", options_.label_selector);
     add_parameter(call.query, "fieldSelector", options_.field_selector);
     if (!token.empty()) {

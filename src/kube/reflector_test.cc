@@ -168,6 +168,14 @@ TEST_F(ReflectorTest, AsksForItsNamespaceAndSelection) {
   EXPECT_THAT(stream().request.path, HasSubstr(selectors));
 }
 
+TEST_F(ReflectorTest, WithoutAPageSizeTheListComesInOnePiece) {
+  make({.resource = resources::nodes, .page_size = 0});
+  transport.answer(200, page(100, {node("a", 10), node("b", 20)}));
+  start();
+  EXPECT_THAT(lists(), ElementsAre("/api/v1/nodes"));
+  EXPECT_EQ(store.size(), 2u);
+}
+
 TEST_F(ReflectorTest, NobodySeesAHalfList) {
   transport.answer(200, page(100, {node("a", 10)}, "token"));
   transport.answer(Response{200, page(100, {node("b", 20)}), std::nullopt}, io::seconds{5});

@@ -187,7 +187,7 @@ TEST_F(ControllerTest, DeletionPreemptsADrainThatIsBlocked) {
   EXPECT_TRUE(exists(pod_path("db-0")));
 }
 
-TEST_F(ControllerTest, DriftIsCorrectedAndNewcomersLeave) {
+TEST_F(ControllerTest, DriftIsCorrectedAndWhoeverCameMeanwhileLeaves) {
   add_node("n1");
   launch();
   maintain();
@@ -195,18 +195,33 @@ TEST_F(ControllerTest, DriftIsCorrectedAndNewcomersLeave) {
   time.run_for(seconds{3});
   merge(node_path(), R"({"metadata":{"labels":{"remediation.medik8s.io/exclude-from-remediation":null}},
     "spec":{"unschedulable":null,"taints":null}})");
-  ASSERT_TRUE(runs_until([&] { return in_maintenance(); }, seconds{3}));
+  add_pod("meanwhile");
   const int writes = requests("/status");
-  add_pod("tolerant");
-  ASSERT_TRUE(runs_until([&] { return !exists(pod_path("tolerant")); }, seconds{5}));
+  ASSERT_TRUE(runs_until([&] { return in_maintenance(); }, seconds{3}));
+  ASSERT_TRUE(runs_until([&] { return !exists(pod_path("meanwhile")); }, seconds{5}));
   time.run_for(seconds{10});
   EXPECT_EQ(phase(), "Succeeded");
   EXPECT_EQ(requests("/status"), writes) << "a pod that comes and goes is no news";
   EXPECT_EQ(events("SucceedMaintenance"), 1);
-  // One that stays makes the node undrained.
+  // One that takes its time makes the node undrained.
+  merge(node_path(), R"({"spec":{"unschedulable":null,"taints":null}})");
   add_pod("slow", "n1", "web", R"({"model.careen.dev/termination-time":"20"})");
   ASSERT_TRUE(runs_until([&] { return phase() == "Running"; }, seconds{10}));
   ASSERT_TRUE(runs_until([&] { return phase() == "Succeeded"; }, seconds{30}));
+}
+
+TEST_F(ControllerTest, NewcomersAreLeftAlone) {
+  add_node("n1");
+  launch();
+  maintain();
+  ASSERT_TRUE(runs_until([&] { return phase() == "Succeeded"; }, seconds{5}));
+  time.run_for(seconds{3});
+  const int writes = requests("/status");
+  add_pod("tolerant");
+  time.run_for(io::minutes{10});
+  EXPECT_TRUE(exists(pod_path("tolerant")));
+  EXPECT_EQ(phase(), "Succeeded");
+  EXPECT_EQ(requests("/status"), writes);
 }
 
 TEST_F(ControllerTest, TheOlderOfTwoOwnsTheNodeAndTheYoungerTakesOverWithoutAGap) {

@@ -48,6 +48,14 @@ std::optional<io::Error> read_seconds(JsonView spec, const char* field, std::opt
   return std::nullopt;
 }
 
+std::optional<io::Error> read_switch(JsonView spec, const char* field, bool& into) {
+  const JsonView value = spec[field];
+  if (!value || value.is_null()) return std::nullopt;
+  if (!value.boolean()) return mistake(field, "must be true or false");
+  into = *value.boolean();
+  return std::nullopt;
+}
+
 drain::Options usual() {
   drain::Options options;
   options.force = true;
@@ -69,10 +77,8 @@ io::Result<drain::Options> drain_options(JsonView spec) {
   if (auto error = read_seconds(spec, "gracePeriodSeconds", grace)) return tl::make_unexpected(*error);
   if (auto error = read_seconds(spec, "deleteAfterSeconds", delete_after)) return tl::make_unexpected(*error);
   if (auto error = read_seconds(spec, "killAfterSeconds", kill_after)) return tl::make_unexpected(*error);
-  if (const JsonView by = spec["byPriority"]; by && !by.is_null()) {
-    if (!by.boolean()) return tl::make_unexpected(mistake("byPriority", "must be true or false"));
-    options.by_priority = *by.boolean();
-  }
+  if (auto error = read_switch(spec, "byPriority", options.by_priority)) return tl::make_unexpected(*error);
+  if (auto error = read_switch(spec, "chaseNewcomers", options.chase_newcomers)) return tl::make_unexpected(*error);
   if (grace) options.grace_seconds = *grace;
   if (delete_after) options.delete_after = io::seconds{*delete_after};
   if (kill_after) options.kill_after = io::seconds{*kill_after};

@@ -174,7 +174,7 @@ TEST_F(NodeLeaseTest, AnothersIsTakenOnlyWhenItIsNotValid) {
 
 TEST(DrainSpec, ReadsEveryField) {
   const Json spec = *Json::parse(R"-({"gracePeriodSeconds":5,"skipPods":["a=b"],
-    "waitForPods":["job"],"tiers":["t=1","t in (2,3)"],"byPriority":true,"deleteAfterSeconds":60,
+    "waitForPods":["job"],"tiers":["t=1","t in (2,3)"],"byPriority":true,"chaseNewcomers":true,"deleteAfterSeconds":60,
     "killAfterSeconds":0})-");
   const auto options = drain_options(spec.view());
   ASSERT_TRUE(options) << options.error().message;
@@ -183,6 +183,7 @@ TEST(DrainSpec, ReadsEveryField) {
   EXPECT_EQ(options->wait_for.size(), 1u);
   EXPECT_EQ(options->tiers.size(), 2u);
   EXPECT_TRUE(options->by_priority);
+  EXPECT_TRUE(options->chase_newcomers);
   EXPECT_EQ(options->delete_after, io::Duration(seconds{60}));
   EXPECT_EQ(options->kill_after, io::Duration(seconds{0}));
 }
@@ -199,6 +200,7 @@ TEST(DrainSpec, NamesTheFieldThatIsWrong) {
   EXPECT_EQ(mistake(R"({"killAfterSeconds":-1})"),
             "spec.drain.killAfterSeconds: must be a number of seconds, 0 or more; it is -1");
   EXPECT_THAT(mistake(R"({"byPriority":"yes"})"), HasSubstr("spec.drain.byPriority"));
+  EXPECT_THAT(mistake(R"({"chaseNewcomers":1})"), HasSubstr("spec.drain.chaseNewcomers"));
   EXPECT_EQ(mistake(R"({"skipPods":null,"gracePeriodSeconds":null})"), "(none)");
 }
 

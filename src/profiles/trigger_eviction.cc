@@ -51,6 +51,8 @@ drain::Options options_for(const DrainSettings& settings) {
   options.force = true;
   options.ignore_daemon_sets = true;
   options.delete_emptydir_data = true;
+  options.chase_newcomers = true;
+  options.daemon_sets_by_kind = true;
   if (settings.force) {
     options.delete_after = settings.limits.eviction;
     options.kill_after = settings.limits.deletion;

@@ -234,15 +234,22 @@ class NodeMaintenanceTest(MaintenanceTest):
         self.assertEqual({pod["spec"]["nodeName"] for pod in self.pods()}, {other})
 
     def test_pods_that_come_later(self):
-        """A pod that tolerates the taints and lands on the node after the drain goes too."""
-        node = self.node_names[0]
+        """A pod that tolerates the taints and lands on the node after the drain is left alone, or chased if the
+        maintenance asks for that; either has succeeded."""
+        node, other = self.node_names[:2]
         self._operator()
+        self.audit.mark()
         self.maintain("late", node)
+        self.maintain("chased", other, drain={"chaseNewcomers": True})
         self.wait_phase("late", "Succeeded")
-        self.bare_pod("latecomer", node, wait=False)  # it may be gone before it is ready
-        poll(lambda: ("latecomer", 201) in self.evictions(), 60, "the latecomer to be evicted")
-        poll(lambda: self.pods(node) == [], 60, "the latecomer to be gone")
+        self.wait_phase("chased", "Succeeded")
+        self.bare_pod("latecomer", node)
+        self.bare_pod("hunted", other, wait=False)  # it may be gone before it is ready
+        poll(lambda: ("hunted", 201) in self.evictions(), 60, "the latecomer to be evicted")
+        poll(lambda: self.pods(other) == [], 60, "the latecomer to be gone")
+        self.assertEqual([pod for pod, _ in self.evictions()], ["hunted"])
         self.assertEqual(self.status("late")["phase"], "Succeeded")
+        self.assertEqual(self.status("chased")["phase"], "Succeeded")
 
     def test_drift_is_corrected(self):
         node = self.node_names[0]

@@ -27,13 +27,18 @@ struct NodePlan {
 
 // Something that runs on the nodes.
 struct Workload {
-  enum class Kind { deployment, stateful_set, daemon_set, bare_pod };
+  // Pods that are pinned tolerate everything and are made again on their node at once.
+  enum class Kind { deployment, stateful_set, daemon_set, bare_pod, pinned };
   Kind kind = Kind::deployment;
   std::string name;
   int replicas = 1;
   std::optional<int> max_unavailable = {};  // of its disruption budget
   int ends_in = 1;                          // seconds that its pods take to end
-  std::string node = {};                    // of a bare pod
+  std::string node = {};                    // of a bare or pinned pod
+  // A webhook moves each of its pods so long after it heard of the eviction, which its budget never allows; and it
+  // denies the request with 429 itself, or leaves that to the budget.
+  std::optional<io::Duration> moved_after = {};
+  bool mover_denies = false;
 };
 
 // Something a person does to a node.

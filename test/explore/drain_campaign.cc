@@ -58,6 +58,22 @@ void add_workloads(Draw& draw, Campaign& campaign) {
   close_for_a_while(draw, campaign);
 }
 
+// Drawn apart: with or without them, the rest of a campaign is the same. Of the pods that come back after each eviction
+// a drain takes those that were there at its beginning; and what a webhook has to move moves only if it is asked for.
+void add_stubborn_workloads(uint64_t seed, Campaign& campaign) {
+  Draw draw(seed ^ 0x73747562626f726eULL);
+  for (int i = draw.one_in(3) ? draw.between(1, 2) : 0; i > 0; --i) {
+    campaign.workloads.push_back({Workload::Kind::pinned, fmt::format("pinned{}", i), draw.between(1, 2), std::nullopt,
+                                  draw.of({0, 1, 5}), draw.of(campaign.nodes).name});
+  }
+  for (int i = draw.one_in(3) ? draw.between(1, 2) : 0; i > 0; --i) {
+    Workload moved{Workload::Kind::deployment, fmt::format("vm{}", i), draw.between(1, 3), 0, draw.of({0, 1, 5})};
+    moved.moved_after = draw.between(seconds{1}, seconds{20});
+    moved.mover_denies = draw.one_in(2);
+    campaign.workloads.push_back(std::move(moved));
+  }
+}
+
 // Some nodes have one, some have two; some are deleted again.
 void add_maintenances(Draw& draw, Campaign& campaign, size_t most) {
   for (size_t i = 0; i < most; ++i) {
@@ -119,6 +135,7 @@ Campaign draw_drain_campaign(uint64_t seed) {
   add_workloads(draw, campaign);
   add_maintenances(draw, campaign, 3);
   let_people_interfere(draw, campaign);
+  add_stubborn_workloads(seed, campaign);
   campaign.edits = in_order(std::move(campaign.edits));
   for (int i = draw.between(1, 2); i > 0; --i) campaign.skews.push_back(draw.between(-seconds{5}, seconds{5}));
   return campaign;

@@ -15,6 +15,10 @@ namespace {
 constexpr io::Duration kLag = io::seconds{1};
 // Of the clock by which careen counts; and between a request and its repetition.
 constexpr io::Duration kSlack = io::seconds{1};
+// An eviction of careen's own that used a budget up is older than this when it asks there again.
+constexpr io::Duration kNotJust = io::milliseconds{4900};
+// Between two requests for a pod whose budget stays closed.
+constexpr io::Duration kSeldom = io::seconds{20};
 
 std::string_view without_query(std::string_view path) { return path.substr(0, path.find('?')); }
 
@@ -86,7 +90,7 @@ void DrainWatch::sent(const sim::Sending& sending, Certain certain, io::Steady n
     return blame("although it does not hold the node");
   }
   if (!request->eviction) return check_force(sending.client, pod->second, now);
-  if (certain.budgets) check_budget(sending.client, pod->second, now);
+  if (certain.budgets) check_budget(sending.client, uid, pod->second, now);
 }
 
 // Deleting, which no budget holds back, is for pods that could not be evicted in time.
@@ -119,23 +123,36 @@ std::vector<std::string> DrainWatch::budgets_of(const Pod& pod) const {
 
 // By one of the states of the budget that the process may have seen, less what it knows to have taken since, there was
 // something left.
-void DrainWatch::check_budget(const std::string& process, const Pod& pod, io::Steady now) {
-  if (!is_counted(pod, now) || pod.leaves) return;
-  const auto keys = budgets_of(pod);
-  if (keys.size() != 1) return;
-  const auto& history = budgets_.at(keys.front()).history;
+bool DrainWatch::may_be_open(const std::string& process, const std::string& budget, io::Steady now) const {
+  const auto& history = budgets_.at(budget).history;
   for (size_t i = 0; i < history.size(); ++i) {
     const Allowance& state = history[i];
     if (i + 1 < history.size() && history[i + 1].since < now - kLag) continue;
     const auto taken = std::count_if(granted_.begin(), granted_.end(), [&](const Granted& one) {
-      return one.process == process && one.budget == keys.front() && one.at >= state.since;
+      return one.process == process && one.budget == budget && one.at >= state.since;
     });
     // The first status after a grant may be the one that counts it.
     const bool counts_one = i > 0 && history[i - 1].allowed > state.allowed;
-    if (state.allowed - taken + (counts_one ? 1 : 0) > 0 && state.observed >= state.generation) return;
+    if (state.allowed - taken + (counts_one ? 1 : 0) > 0 && state.observed >= state.generation) return true;
   }
-  report_("budget", fmt::format("{} evicts pod {} although it knows that budget {} allows nothing", process, pod.key,
-                                keys.front()));
+  return false;
+}
+
+// What lets nobody go is asked, for the sake of webhooks, but seldom, and not when careen itself has just used it up.
+void DrainWatch::check_budget(const std::string& process, const std::string& uid, const Pod& pod, io::Steady now) {
+  if (!is_counted(pod, now) || pod.leaves) return;
+  const auto keys = budgets_of(pod);
+  if (keys.size() != 1 || may_be_open(process, keys.front(), now)) return;
+  const auto blame = [&](std::string_view why) {
+    report_("budget", fmt::format("{} asks for pod {}, whose budget {} it knows to allow nothing, {}", process, pod.key,
+                                  keys.front(), why));
+  };
+  const bool own = std::any_of(granted_.begin(), granted_.end(), [&](const Granted& one) {
+    return one.process == process && one.budget == keys.front() && now - one.at < kNotJust;
+  });
+  if (own) return blame("although its own eviction has just used it up");
+  const auto last = refused_.find({process, uid});
+  if (last != refused_.end() && now - last->second < kSeldom) blame("although it was refused a moment ago");
 }
 
 void DrainWatch::served(const sim::Sending& sending, const kube::Response& response, io::Steady now) {
@@ -145,12 +162,15 @@ void DrainWatch::served(const sim::Sending& sending, const kube::Response& respo
     const size_t at = path.find(kOnNode);
     if (at == std::string::npos) return;
     const size_t begin = at + kOnNode.size();
-    lists_[{sending.client, path.substr(begin, path.find('&', begin) - begin)}] = now;
+    lists_[{sending.client, path.substr(begin, path.find('&', begin) - begin)}].push_back(now);
     return;
   }
   const auto request = pod_request(sending.request);
-  if (!request || !request->eviction || response.status >= 300) return;
-  const auto pod = pods_.find(named_uid(sending.request, true));
+  if (!request || !request->eviction) return;
+  const std::string uid = named_uid(sending.request, true);
+  if (response.status == 429) refused_[{sending.client, uid}] = now;
+  if (response.status >= 300) return;
+  const auto pod = pods_.find(uid);
   // careen may have taken it for one that is not counted.
   if (pod == pods_.end() || !is_counted(pod->second, now)) return;
   for (const std::string& budget : budgets_of(pod->second)) granted_.push_back({sending.client, budget, now});
@@ -191,11 +211,12 @@ void DrainWatch::check_drained(const std::string& process, const std::string& no
   const auto blame = [&](std::string_view why) {
     report_("drained", fmt::format("{} says that node {} is drained {}", process, node, why));
   };
-  const auto list = lists_.find({process, node});
-  if (list == lists_.end() || list->second < held_since)
-    return blame("without having listed its pods since it is held");
+  // The first one since then is the beginning of the drain; later ones may be those of others who hold the node too.
+  const auto& lists = lists_[{process, node}];
+  const auto list = std::lower_bound(lists.begin(), lists.end(), held_since);
+  if (list == lists.end()) return blame("without having listed its pods since it is held");
   for (const auto& [uid, pod] : pods_) {
-    if (pod.there && !pod.stays && pod.node == node && pod.bound <= list->second) {
+    if (pod.there && !pod.stays && pod.node == node && pod.bound <= *list) {
       return blame(fmt::format("although pod {} is there", pod.key));
     }
   }

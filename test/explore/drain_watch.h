@@ -1,6 +1,7 @@
 // Watches pods, their budgets and evictions at the API server: careen names each pod it evicts by its UID, evicts only
-// from nodes it holds, does not ask for what a budget has already given it, deletes only where it was told to, and
-// calls a node drained only after a list of its own, when none of the pods of that list is there any more.
+// from nodes it holds, does not ask for what its own evictions have just used up and seldom for what a budget refuses,
+// deletes only where it was told to, and calls a node drained only after a list of its own, when none of the pods of
+// that list is there any more.
 #pragma once
 
 #include <map>
@@ -62,7 +63,8 @@ class DrainWatch {
   };
   static Pod read(const kube::Json& pod);
   static bool is_counted(const Pod& pod, io::Steady now);
-  void check_budget(const std::string& process, const Pod& pod, io::Steady now);
+  void check_budget(const std::string& process, const std::string& uid, const Pod& pod, io::Steady now);
+  bool may_be_open(const std::string& process, const std::string& budget, io::Steady now) const;
   void check_force(const std::string& process, const Pod& pod, io::Steady now);
   std::vector<std::string> budgets_of(const Pod& pod) const;
 
@@ -73,7 +75,8 @@ class DrainWatch {
   std::map<std::string, Budget> budgets_;
   std::set<std::string> named_;  // UIDs in careen's requests
   std::vector<Granted> granted_;
-  std::map<std::pair<std::string, std::string>, io::Steady> lists_;  // by process and node: the last one
+  std::map<std::pair<std::string, std::string>, io::Steady> refused_;  // by process and UID: the last one
+  std::map<std::pair<std::string, std::string>, std::vector<io::Steady>> lists_;  // by process and node
 };
 
 }  // namespace careen::explore

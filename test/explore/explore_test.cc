@@ -319,6 +319,51 @@ TEST(DrainWatch, ANodeThatWasHeldUntilAMomentAgoMayStillBeDrained) {
   EXPECT_EQ(rules, "evict ");
 }
 
+// What lets nobody go is asked seldom, and not when careen's own eviction has just used it up.
+TEST(DrainWatch, ABudgetThatAllowsNothingIsAskedSeldom) {
+  std::string rules;
+  const Report report = [&](const std::string& rule, const std::string&) { rules += rule + " "; };
+  HoldWatch holds(report);
+  const Settings settings;
+  DrainWatch watch(settings, holds, report);
+  const auto at = [](int seconds) { return io::Steady{io::seconds{seconds}}; };
+  const auto object = [](const char* text) { return std::make_shared<const std::string>(text); };
+  holds.made("a", node_with(R"({"unschedulable": true})", kHeld), {});
+  sim::Change pod = pod_change(sim::Change::Type::added, "people");
+  pod.object = object(
+      R"({"metadata": {"name": "p", "namespace": "ns", "uid": "u", "labels": {"app": "x"}}, "spec": {"nodeName": "a"},
+          "status": {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}})");
+  watch.pod_changed(pod, false, {});
+  const auto allow = [&](const char* text, io::Steady when) {
+    sim::Change budget;
+    budget.ns = "ns";
+    budget.name = "b";
+    budget.object = object(text);
+    watch.budget_changed(budget, when);
+  };
+  allow(R"({"spec": {"selector": {"matchLabels": {"app": "x"}}}, "status": {"disruptionsAllowed": 0}})", {});
+  kube::Request evict;
+  evict.method = "POST";
+  evict.path = "/api/v1/namespaces/ns/pods/p/eviction";
+  evict.body = R"({"deleteOptions": {"preconditions": {"uid": "u"}}})";
+  const std::string client = "careen";
+  kube::Response refused, granted;
+  refused.status = 429;
+  granted.status = 201;
+  watch.sent({client, evict}, {true, true}, at(100));
+  watch.served({client, evict}, refused, at(100));
+  EXPECT_EQ(rules, "");
+  watch.sent({client, evict}, {true, true}, at(110));
+  EXPECT_EQ(rules, "budget ") << "too soon";
+  watch.sent({client, evict}, {true, true}, at(130));
+  EXPECT_EQ(rules, "budget ");
+  watch.served({client, evict}, granted, at(200));
+  watch.sent({client, evict}, {true, true}, at(204));
+  EXPECT_EQ(rules, "budget budget ") << "its own eviction has used it up";
+  watch.sent({client, evict}, {true, true}, at(206));
+  EXPECT_EQ(rules, "budget budget ");
+}
+
 sim::Change event_change(const char* name, const char* state, int count) {
   sim::Change change;
   change.name = name;

@@ -218,6 +218,22 @@ DRAIN_MISTAKES = [
         ("drain/lane.cc", "if (budget_->allowed <= unseen(now)) return State::unseen;",
          "if (!MISTAKE && budget_->allowed <= unseen(now)) return State::unseen;"),
     ]),
+    ("never-asked", "pods whose budget lets nobody go are not asked for", [
+        ("drain/engine_send.cc", "if (due <= now) return node_is_known(target);",
+         "if (due <= now && !MISTAKE) return node_is_known(target);"),
+    ]),
+    ("asked-too-often", "pods whose budget lets nobody go are asked for every second", [
+        ("drain/ask.cc", "return pause + pause * share / 1000;",
+         "if (MISTAKE) return io::seconds{1}; return pause + pause * share / 1000;"),
+    ]),
+    ("own-use-asked", "what careen's own evictions have just used up is asked for", [
+        ("drain/engine_send.cc", "if (const auto spent = lane.spent()) due = std::max(due, *spent + kAskedWithin);",
+         "if (const auto spent = lane.spent(); spent && !MISTAKE) due = std::max(due, *spent + kAskedWithin);"),
+    ]),
+    ("newcomers-awaited", "a drain is not complete before pods are gone that came after its beginning", [
+        ("drain/engine_follow.cc", "membership->newcomer = drain.listing == Drain::Listing::done;",
+         "membership->newcomer = !MISTAKE && drain.listing == Drain::Listing::done;"),
+    ]),
     ("pause-evicts", "a drain whose owner is paused goes on", [
         ("drain/engine.cc", "drain.refusals > 0 || drain.paused_since) return false;",
          "drain.refusals > 0 || (drain.paused_since && !MISTAKE)) return false;"),

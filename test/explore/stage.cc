@@ -280,6 +280,11 @@ sim::Treatment Stage::treat(const sim::Sending& sending) {
     if (*trouble != 0) treatment.refuse = sim::ApiServer::refusal(*trouble, "Trouble");
   }
   if (const auto refused = stuck(sending)) treatment.refuse = refused;
+  if (const Workload* moved = moved_by(sending); moved && moved->mover_denies && !treatment.refuse && !treatment.lost) {
+    tell_mover(sending, *moved);
+    treatment.refuse = sim::ApiServer::refusal(
+        429, "TooManyRequests", "admission webhook \"move.example.com\" denied the request: it is being moved");
+  }
   if (treatment.refuse) invariants.refused(sending, treatment.refuse->status);
   if (!sending.writes()) return treatment;
 
@@ -306,6 +311,8 @@ sim::Treatment Stage::treat(const sim::Sending& sending) {
 void Stage::served(const sim::Sending& sending, const kube::Response& response) {
   Replica* replica = sender(sending.client);
   if (replica) invariants.served(sending, response);
+  // It passes the request on, which the budget refuses.
+  if (const Workload* moved = moved_by(sending); moved && !moved->mover_denies) tell_mover(sending, *moved);
   if (!replica || !sending.writes()) return;
   const Target target = target_of(sending);
   const int count = ++served_[target], all = ++served_[Target::any];

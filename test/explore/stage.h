@@ -114,6 +114,9 @@ class Stage {
   void set_up_drains();
   void make_workload(const Workload& workload);
   void make_bare_pod(const std::string& name, const std::string& node, kube::Json pod);
+  // The workload whose pod a webhook moves when its eviction is asked for; null when there is none.
+  const Workload* moved_by(const sim::Sending& sending) const;
+  void tell_mover(const sim::Sending& sending, const Workload& workload);
   void make_machine(const std::string& node);
   void maintain(const std::string& name, const std::string& node);
   void release(const std::string& name);
@@ -153,6 +156,7 @@ class Stage {
   Settings settings_;                              // as people want it
   std::map<std::string, std::string> maintained_;  // NodeMaintenance objects that people want, and their nodes
   std::map<std::string, int> allowed_;             // by their budgets, of workloads
+  std::set<std::string> moving_;                   // pods that a webhook is about to move
   int closed_ = 0, broken_ = 0, muted_ = 0;
   std::map<std::string, int> paused_;               // by profile, or "" for everything: how many want it so
   std::map<std::string, io::Steady> paused_since_;  // the same: since when it stands in the cluster

@@ -45,6 +45,7 @@ struct KindNames {
 KindNames names_of(Workload::Kind kind) {
   switch (kind) {
     case Workload::Kind::deployment:
+    case Workload::Kind::pinned:
       return {"Deployment", "deployments"};
     case Workload::Kind::stateful_set:
       return {"StatefulSet", "statefulsets"};
@@ -77,6 +78,10 @@ void Stage::set_up_drains() {
 
 void Stage::make_workload(const Workload& workload) {
   Json pod = pod_template(workload);
+  if (workload.kind == Workload::Kind::pinned) {
+    pod.set({"spec", "nodeName"}, workload.node);
+    pod.set({"spec", "tolerations"}, Json::array({Json::object({{"operator", "Exists"}})}));
+  }
   if (workload.kind == Workload::Kind::bare_pod) return make_bare_pod(workload.name, workload.node, std::move(pod));
   const auto [kind, plural] = names_of(workload.kind);
   Json object = Json::object({{"apiVersion", "apps/v1"}, {"kind", kind}});
@@ -92,7 +97,31 @@ void Stage::make_workload(const Workload& workload) {
   budget.set({"spec", "maxUnavailable"}, *workload.max_unavailable);
   budget.set({"spec", "selector", "matchLabels", "app"}, workload.name);
   ask("POST", fmt::format("/apis/policy/v1/namespaces/{}/poddisruptionbudgets", kNamespace), budget);
-  allowed_[workload.name] = *workload.max_unavailable;
+  if (!workload.moved_after) allowed_[workload.name] = *workload.max_unavailable;
+}
+
+const Workload* Stage::moved_by(const sim::Sending& sending) const {
+  const std::string_view path = std::string_view(sending.request.path).substr(0, sending.request.path.find('?'));
+  if (sending.request.method != "POST" || !path.ends_with("/eviction")) return nullptr;
+  for (const Workload& workload : case_.campaign.workloads) {
+    if (workload.moved_after && path.find(fmt::format("/pods/{}-", workload.name)) != std::string_view::npos) {
+      return &workload;
+    }
+  }
+  return nullptr;
+}
+
+void Stage::tell_mover(const sim::Sending& sending, const Workload& workload) {
+  const std::string eviction = sending.request.path.substr(0, sending.request.path.find('?'));
+  const std::string pod = eviction.substr(0, eviction.rfind('/'));
+  if (!moving_.insert(pod).second) return;
+  lasts(*workload.moved_after);
+  later(*workload.moved_after, [this, pod] {
+    kube::Request request;
+    request.method = "DELETE";
+    request.path = pod;
+    cluster->api.handle(request, {"mover"});
+  });
 }
 
 void Stage::make_bare_pod(const std::string& name, const std::string& node, Json pod) {
