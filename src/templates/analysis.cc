@@ -233,8 +233,9 @@ class Analysis {
     const Term& first = command.terms.front();
     std::vector<Shape> arguments;
     for (const Term& term : std::span(command.terms).subspan(1)) {
-      const bool decided_before = !arguments.empty() && is_logic(first);
-      arguments.push_back(decided_before ? evaluate_if_reached(term, dot) : evaluate(term, dot));
+      // A method is not called, and its arguments not looked at, where its value turns out to be missing.
+      const bool always = first.kind == Term::Kind::function && (arguments.empty() || !is_logic(first));
+      arguments.push_back(always ? evaluate(term, dot) : evaluate_if_reached(term, dot));
     }
     if (piped) arguments.push_back(*piped);
     if (first.kind == Term::Kind::function) return function(first.text, arguments);

@@ -177,6 +177,7 @@ TEST(Template, TellsWhatFailsAlwaysFromWhatMayNeverBeMet) {
   EXPECT_FALSE(fails_always("{{ with .State }}x{{ else }}{{ .Nope }}{{ end }}"));
   EXPECT_FALSE(fails_always("{{ range .Node.Spec.Taints }}{{ .Nope }}{{ end }}"));
   EXPECT_FALSE(fails_always("{{ if and .LogDetails .Nope }}x{{ end }}"));
+  EXPECT_FALSE(fails_always("{{ .Node.Labels.none.Add .Nope }}"));
   EXPECT_FALSE(
       fails_always("{{ define \"d\" }}{{ .Nope }}{{ end }}{{ if .LogDetails }}{{ template \"d\" . }}{{ end }}"));
 }
