@@ -68,9 +68,9 @@ Situation Engine::Parts::situation_of(Target& target) {
   s.passage = passage_of(*pod, covering);
   // Of a drain before this one.
   if (s.passage == Passage::several && target.asked && !s.setback) {
-    Answer refused;
-    refused.kind = Answer::Kind::several;
-    s.setback = Setback{refused, 1, *target.asked + pause_between_asks(target.asked_in_vain, target.uid)};
+    Answer before;
+    before.kind = Answer::Kind::several;
+    s.setback = Setback{before, 1, *target.asked + pause_between_asks(target.asked_in_vain, target.uid)};
   }
   return s;
 }

@@ -152,20 +152,6 @@ class EvictionWebhookTest(MaintenanceTest):
         self.assertEqual(sorted(set(mover.asked) - {"probe"}), sorted(["other", pod]))
         self.assertEqual(len(self._asked_for(mover)), 1)
 
-    def test_a_shorter_grace_period_for_what_terminates_already(self):
-        """A pod that somebody deleted with an hour to end gets what the drain gives it. Nobody runs its node."""
-        node = "e2e-unmanned"
-        body = self.short_lived(node)
-        del body["metadata"]["annotations"]
-        self.api.create("/api/v1/nodes", body)
-        self.bare_pod("slow", node, wait=False, terminationGracePeriodSeconds=3600)
-        path = f"/api/v1/namespaces/{self.namespace}/pods/slow"
-        self.api.delete(path)
-        self.assertEqual(self.api.get(path)["metadata"]["deletionGracePeriodSeconds"], 3600)
-        code, said = self._drain(node, "--force", "--grace-period", "7", "--timeout", "5s")
-        self.assertEqual(code, 1, said)
-        self.assertEqual(self.api.get(path)["metadata"]["deletionGracePeriodSeconds"], 7)
-
     def _drain(self, node, *flags):
         """The exit code, and all that was said."""
         run = subprocess.run([Environment.binary, "drain", "--kubeconfig", self.cluster.kubeconfig, node,

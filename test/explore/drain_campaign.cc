@@ -64,7 +64,7 @@ void add_stubborn_workloads(uint64_t seed, Campaign& campaign) {
   Draw draw(seed ^ 0x73747562626f726eULL);
   for (int i = draw.one_in(3) ? draw.between(1, 2) : 0; i > 0; --i) {
     campaign.workloads.push_back({Workload::Kind::pinned, fmt::format("pinned{}", i), draw.between(1, 2), std::nullopt,
-                                  draw.of({0, 1, 5}), draw.of(campaign.nodes).name});
+                                  draw.of({1, 2, 5}), draw.of(campaign.nodes).name});
   }
   for (int i = draw.one_in(3) ? draw.between(1, 2) : 0; i > 0; --i) {
     Workload moved{Workload::Kind::deployment, fmt::format("vm{}", i), draw.between(1, 3), 0, draw.of({0, 1, 5})};

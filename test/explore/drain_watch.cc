@@ -17,6 +17,9 @@ constexpr io::Duration kLag = io::seconds{1};
 constexpr io::Duration kSlack = io::seconds{1};
 // An eviction of careen's own that used a budget up is older than this when it asks there again.
 constexpr io::Duration kNotJust = io::milliseconds{4900};
+// More pods of one owner than any has are not evicted from one node within this time.
+constexpr io::Duration kStorm = io::minutes{2};
+constexpr size_t kMostEvictions = 30;
 // Between two requests for a pod whose budget stays closed.
 constexpr io::Duration kSeldom = io::seconds{20};
 
@@ -64,8 +67,10 @@ DrainWatch::Pod DrainWatch::read(const Json& object) {
   pod.phase = text_at(object["status"], "phase");
   pod.labels = texts(metadata["labels"]);
   pod.leaves = metadata["deletionTimestamp"].exists();
-  metadata["ownerReferences"].for_each_element(
-      [&](JsonView owner) { pod.stays |= owner["kind"].text() == "DaemonSet"; });
+  metadata["ownerReferences"].for_each_element([&](JsonView owner) {
+    pod.stays |= owner["kind"].text() == "DaemonSet";
+    pod.owner = text_at(owner, "uid");
+  });
   object["status"]["conditions"].for_each_element([&](JsonView condition) {
     pod.ready |= condition["type"].text() == "Ready" && condition["status"].text() == "True";
   });
@@ -171,9 +176,21 @@ void DrainWatch::served(const sim::Sending& sending, const kube::Response& respo
   if (response.status == 429) refused_[{sending.client, uid}] = now;
   if (response.status >= 300) return;
   const auto pod = pods_.find(uid);
+  if (pod != pods_.end()) check_storm(sending.client, pod->second, now);
   // careen may have taken it for one that is not counted.
   if (pod == pods_.end() || !is_counted(pod->second, now)) return;
   for (const std::string& budget : budgets_of(pod->second)) granted_.push_back({sending.client, budget, now});
+}
+
+// Whoever comes back to the node after each eviction is left alone, or evicted with growing pauses.
+void DrainWatch::check_storm(const std::string& process, const Pod& pod, io::Steady now) {
+  if (pod.owner.empty()) return;
+  auto& times = evicted_[fmt::format("{} {} {}", process, pod.node, pod.owner)];
+  std::erase_if(times, [&](io::Steady at) { return now - at > kStorm; });
+  times.push_back(now);
+  if (times.size() <= kMostEvictions) return;
+  report_("storm", fmt::format("{} has evicted {} pods of the owner of {} from node {} within {}", process,
+                               times.size(), pod.key, pod.node, io::format_duration(kStorm)));
 }
 
 void DrainWatch::pod_changed(const sim::Change& change, bool by_careen, io::Steady now) {
@@ -216,7 +233,8 @@ void DrainWatch::check_drained(const std::string& process, const std::string& no
   const auto list = std::lower_bound(lists.begin(), lists.end(), held_since);
   if (list == lists.end()) return blame("without having listed its pods since it is held");
   for (const auto& [uid, pod] : pods_) {
-    if (pod.there && !pod.stays && pod.node == node && pod.bound <= *list) {
+    // One that was bound in the same moment may have come after it.
+    if (pod.there && !pod.stays && pod.node == node && pod.bound < *list) {
       return blame(fmt::format("although pod {} is there", pod.key));
     }
   }

@@ -37,6 +37,7 @@ class DrainWatch {
   struct Pod {
     std::string key;  // namespace/name
     std::string node;
+    std::string owner;  // UID
     std::string phase;
     std::map<std::string, std::string> labels;
     io::Steady bound{};
@@ -65,6 +66,7 @@ class DrainWatch {
   static bool is_counted(const Pod& pod, io::Steady now);
   void check_budget(const std::string& process, const std::string& uid, const Pod& pod, io::Steady now);
   bool may_be_open(const std::string& process, const std::string& budget, io::Steady now) const;
+  void check_storm(const std::string& process, const Pod& pod, io::Steady now);
   void check_force(const std::string& process, const Pod& pod, io::Steady now);
   std::vector<std::string> budgets_of(const Pod& pod) const;
 
@@ -75,7 +77,8 @@ class DrainWatch {
   std::map<std::string, Budget> budgets_;
   std::set<std::string> named_;  // UIDs in careen's requests
   std::vector<Granted> granted_;
-  std::map<std::pair<std::string, std::string>, io::Steady> refused_;  // by process and UID: the last one
+  std::map<std::string, std::vector<io::Steady>> evicted_;                        // by process, node and owner
+  std::map<std::pair<std::string, std::string>, io::Steady> refused_;             // by process and UID: the last one
   std::map<std::pair<std::string, std::string>, std::vector<io::Steady>> lists_;  // by process and node
 };
 

@@ -219,8 +219,8 @@ DRAIN_MISTAKES = [
          "if (!MISTAKE && budget_->allowed <= unseen(now)) return State::unseen;"),
     ]),
     ("never-asked", "pods whose budget lets nobody go are not asked for", [
-        ("drain/engine_send.cc", "if (due <= now) return node_is_known(target);",
-         "if (due <= now && !MISTAKE) return node_is_known(target);"),
+        ("drain/engine_send.cc", "const io::Steady due = asks_at(target, lane.lane);",
+         "if (MISTAKE) return false; const io::Steady due = asks_at(target, lane.lane);"),
     ]),
     ("asked-too-often", "pods whose budget lets nobody go are asked for every second", [
         ("drain/ask.cc", "return pause + pause * share / 1000;",
@@ -233,6 +233,14 @@ DRAIN_MISTAKES = [
     ("newcomers-awaited", "a drain is not complete before pods are gone that came after its beginning", [
         ("drain/engine_follow.cc", "membership->newcomer = drain.listing == Drain::Listing::done;",
          "membership->newcomer = !MISTAKE && drain.listing == Drain::Listing::done;"),
+    ]),
+    ("newcomers-hunted", "newcomers are evicted as soon as they come, without a pause", [
+        ("drain/engine_follow.cc",
+         "if (!chase.current.empty() || target.deletion || p.loop.now() < chase.not_before) return false;",
+         "if (!MISTAKE && (!chase.current.empty() || target.deletion || p.loop.now() < chase.not_before)) return false;"),
+        ("drain/engine_follow.cc",
+         "drain.options.chase_newcomers && !is_own(target)",
+         "(drain.options.chase_newcomers || MISTAKE) && !is_own(target)"),
     ]),
     ("pause-evicts", "a drain whose owner is paused goes on", [
         ("drain/engine.cc", "drain.refusals > 0 || drain.paused_since) return false;",
