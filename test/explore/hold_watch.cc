@@ -69,6 +69,13 @@ void HoldWatch::gone(const std::string& node, io::Steady at) {
   nodes_.erase(node);
 }
 
+void HoldWatch::forged(const std::string& node, io::Steady at) {
+  if (held_since(node)) gone_[node] = at;
+  Node& known = nodes_[node];
+  known.forged = true;
+  known.lost.insert(known.since.begin(), known.since.end());
+}
+
 bool HoldWatch::gone_while_held(const std::string& node, io::Steady since) const {
   const auto known = gone_.find(node);
   return known != gone_.end() && known->second >= since;
@@ -96,13 +103,14 @@ void HoldWatch::changed_by_careen(const std::string& by, const std::string& node
   if (uncordons) known.wanted[kCordon] = {true, std::nullopt};
   HoldRecord now = HoldRecord::read(after);
   const auto was = things_of(before), is = things_of(after);
-  if (known.forged && now.owners.empty()) {
-    known.forged = false;
-    for (const auto& [thing, value] : is) known.wanted[thing] = {false, value};
-  }
   for (const auto& [thing, value] : is) {
-    if (!known.forged) check(by, node, thing, was.at(thing), value, known.record, now);
+    if (known.forged) {
+      known.wanted[thing] = {false, value};
+    } else {
+      check(by, node, thing, was.at(thing), value, known.record, now);
+    }
   }
+  if (now.owners.empty()) known.forged = false;
   note_record(known, std::move(now), at);
 }
 
@@ -124,14 +132,17 @@ void HoldWatch::check(const std::string& by, const std::string& node, const std:
   if (held && wanted.known && is != wanted.value) {
     return blame(fmt::format("although others want it to be {}", shown(wanted.value)));
   }
-  wanted = {true, is};
+  if (held) wanted = {true, is};
 }
 
 void HoldWatch::note_record(Node& node, HoldRecord record, io::Steady at) {
   std::erase_if(node.since, [&](const auto& one) { return !record.owners.contains(one.first); });
   for (const auto& [owner, id] : record.owners) {
     const auto known = node.record.owners.find(owner);
-    if (known == node.record.owners.end() || known->second != id) node.since[owner] = at;
+    if (known != node.record.owners.end() && known->second == id) continue;
+    // What has begun goes on, although its record was lost.
+    const auto lost = node.lost.extract(owner);
+    node.since[owner] = lost ? lost.mapped() : at;
   }
   node.record = std::move(record);
 }

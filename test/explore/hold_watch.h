@@ -34,7 +34,7 @@ class HoldWatch {
   static bool concerns_taint(std::string_view key, std::string_view effect);
 
   // Its record is not careen's any more: what becomes of the things it names cannot be said.
-  void forged(const std::string& node) { nodes_[node].forged = true; }
+  void forged(const std::string& node, io::Steady at);
   void made(const std::string& node, const NodeFacts& now, io::Steady at);
   void gone(const std::string& node, io::Steady at);
   void changed_by_others(const std::string& node, const NodeFacts& before, const NodeFacts& after);
@@ -49,7 +49,7 @@ class HoldWatch {
 
   // Since when somebody, or this owner, holds the node.
   std::optional<io::Steady> held_since(const std::string& node, std::string_view owner_prefix = "") const;
-  // It was held when somebody deleted it, which was then or later: careen may not have heard of that yet.
+  // It was held when somebody deleted it, or the record of that, which was then or later: careen may not have heard of it yet.
   bool gone_while_held(const std::string& node, io::Steady since) const;
   bool holds(const std::string& node, const std::string& owner, std::string_view id) const;
   // Nothing when there is no such node.
@@ -70,6 +70,7 @@ class HoldWatch {
     io::Steady made{};
     bool forged = false;
     std::map<std::string, io::Steady, std::less<>> since;  // by owner
+    std::map<std::string, io::Steady, std::less<>> lost;   // the same, of a record that somebody has forged since
     std::map<std::string, io::Steady> withdrawn;           // by owner
   };
   static std::map<std::string, Value> things_of(const NodeFacts& node);
@@ -79,7 +80,7 @@ class HoldWatch {
 
   Report report_;
   std::map<std::string, Node, std::less<>> nodes_;
-  std::map<std::string, io::Steady> gone_;  // nodes that were held, and when they went
+  std::map<std::string, io::Steady> gone_;  // nodes that were held, and when they, or the record of that, went
 };
 
 }  // namespace careen::explore

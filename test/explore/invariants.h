@@ -78,7 +78,7 @@ class Invariants {
   // For so long careen may not have heard of what others have done.
   void unseeing(io::Duration span) { unseeing_until_ = std::max(unseeing_until_, time_.now() + span); }
   // Somebody who may annotate the node has put a record there that is none of careen's.
-  void forged(const std::string& node) { holds_.forged(node); }
+  void forged(const std::string& node) { holds_.forged(node, time_.now()); }
   void outbox_forged(const std::string& node);
   // The process' wall clock is off by so much from now on.
   void clock_stepped(const std::string& process, io::Duration skew);
