@@ -115,9 +115,8 @@ TEST_F(ViewSourceTest, WithoutATokenOneOfTheServiceAccountIsMade) {
   EXPECT_EQ(shown, "made");
   EXPECT_EQ(transport.requests[2].method, "POST");
   EXPECT_EQ(transport.requests[2].path, "/api/v1/namespaces/careen-system/serviceaccounts/careen/token");
-  EXPECT_EQ(transport.requests[2].body,
-            R"({"apiVersion":"authentication.k8s.io/v1","kind":"TokenRequest",)"
-            R"("spec":{"audiences":["careen.dev/view"],"expirationSeconds":600}})");
+  EXPECT_EQ(transport.requests[2].body, R"({"apiVersion":"authentication.k8s.io/v1","kind":"TokenRequest",)"
+                                        R"("spec":{"audiences":["careen.dev/view"],"expirationSeconds":600}})");
 }
 
 TEST_F(ViewSourceTest, WhoMayNotMakeATokenAsksWithout) {

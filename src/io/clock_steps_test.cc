@@ -11,7 +11,9 @@ namespace careen::io {
 namespace {
 
 struct FollowedClock : testing::Test {
-  FollowedClock() { scope.spawn(follow_clock(*loop, [this](Duration by) { steps.push_back(by); })); }
+  FollowedClock() {
+    scope.spawn(follow_clock(*loop, [this](Duration by) { steps.push_back(by); }));
+  }
 
   VirtualTime time;
   std::unique_ptr<Loop> loop = time.make_loop();

@@ -98,7 +98,8 @@ io::ServerResponse Probes::answer(const io::ServerRequest& request) const {
     return response;
   }
   if (!one) {
-    for (const auto& [key, message] : problems_.open()) details += fmt::format("[!]{}: {}\n", io::printable(key), io::printable(message));
+    for (const auto& [key, message] : problems_.open())
+      details += fmt::format("[!]{}: {}\n", io::printable(key), io::printable(message));
   }
   for (const std::string& name : excluded) {
     details += fmt::format("warn: some checks cannot be excluded: no matches for \"{}\"\n", io::printable(name));

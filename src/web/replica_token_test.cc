@@ -45,8 +45,7 @@ TEST_F(ReplicaTokenTest, IsMadeForTheViewAloneEndsWithThePodAndIsUsedForAWhile) 
   EXPECT_EQ(transport.requests[1].path, "/api/v1/namespaces/careen-system/serviceaccounts/careen/token");
   EXPECT_THAT(transport.requests[1].body, testing::HasSubstr(R"("audiences":["careen.dev/view"])"));
   EXPECT_THAT(transport.requests[1].body,
-              testing::HasSubstr(
-                  R"("boundObjectRef":{"apiVersion":"v1","kind":"Pod","name":"careen-0","uid":"u-1"})"));
+              testing::HasSubstr(R"("boundObjectRef":{"apiVersion":"v1","kind":"Pod","name":"careen-0","uid":"u-1"})"));
   EXPECT_EQ(authorization(token), "Bearer first");
   EXPECT_EQ(transport.requests.size(), 2u);
 

@@ -49,7 +49,8 @@ class HoldWatch {
 
   // Since when somebody, or this owner, holds the node.
   std::optional<io::Steady> held_since(const std::string& node, std::string_view owner_prefix = "") const;
-  // It was held when somebody deleted it, or the record of that, which was then or later: careen may not have heard of it yet.
+  // It was held when somebody deleted it, or the record of that, which was then or later: careen may not have heard of
+  // it yet.
   bool gone_while_held(const std::string& node, io::Steady since) const;
   bool holds(const std::string& node, const std::string& owner, std::string_view id) const;
   // Nothing when there is no such node.

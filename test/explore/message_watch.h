@@ -66,7 +66,7 @@ class MessageWatch {
   std::optional<io::Wall> last_title_;
   io::Duration skews_ = io::seconds{10};  // how far two clocks can be apart
   io::Duration stepped_{};                // and one and the same
-  std::set<std::string> muted_;  // replicas without notifications
+  std::set<std::string> muted_;           // replicas without notifications
   bool repeats_are_fine_ = false, thread_broken_ = false, was_muted_ = false;
 };
 

@@ -83,7 +83,8 @@ void StaggerWatch::moved(const std::string& node, const Stagger& stagger, io::Wa
     return index_of(known.lease) < stagger.parallel && known.duration == stagger.duration;
   };
   // Two profiles of the node may have been decided on at once, and share the leases for times of their own.
-  auto take = std::find_if(takes_.rbegin(), takes_.rend(), [&](const Take& known) { return taken(known) && fits(known); });
+  auto take =
+      std::find_if(takes_.rbegin(), takes_.rend(), [&](const Take& known) { return taken(known) && fits(known); });
   if (take == takes_.rend() && !need_not_wait) take = std::find_if(takes_.rbegin(), takes_.rend(), taken);
   if (take == takes_.rend()) {
     if (!need_not_wait) report_("stagger", fmt::format("node {} passed without a lease of {}", node, stagger.group));
