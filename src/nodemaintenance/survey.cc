@@ -11,7 +11,7 @@ Survey survey(const kube::PodStore& pods, const Maintenance& maintenance, const 
   Survey out;
   pods.for_each_on(maintenance.node, [&](const kube::Pod& pod) {
     ++out.total;
-    const bool daemon = pod.owner_kind == "DaemonSet" && daemon_sets;
+    const bool daemon = pod.flags.daemon_set && daemon_sets;
     const auto state = daemon ? daemon_sets(pod.ns, pod.owner_name) : drain::DaemonSetState::exists;
     const drain::Verdict verdict = drain::judge(pod, maintenance.options, state, io::Duration{0});
     if (verdict.fate != drain::Fate::leave) out.pending.push_back({std::string(pod.ns), std::string(pod.name)});
