@@ -236,8 +236,13 @@ bool Engine::Parts::is_chased(Drain& drain, const Target& target) {
 void Engine::Parts::end_chase(Drain& drain, const Target& target) {
   const auto known = drain.chases.find(target.owner);
   if (known == drain.chases.end() || known->second.current != target.uid) return;
+  const io::Steady now = p.loop.now();
   known->second.current.clear();
-  known->second.not_before = p.loop.now() + pause_between_newcomers(++known->second.gone);
+  known->second.not_before = now + pause_between_newcomers(++known->second.gone);
+  // Pods without an owner have names of their own, and would fill it for ever.
+  std::erase_if(drain.chases, [now](const auto& chase) {
+    return chase.second.current.empty() && now > chase.second.not_before + kLongestChasePause;
+  });
 }
 
 void Engine::Parts::consider_newcomers(Drain& drain, const std::string& owner) {

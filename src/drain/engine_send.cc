@@ -165,15 +165,15 @@ void Engine::Parts::serve(BudgetLane& lane) {
                      state != Lane::State::missing;
   std::optional<io::Steady> wake = lane.lane.wake(now);
   const auto may_go = [&](Target& target) {
-    if (!sends || (own == &target && to_send > 0)) return false;
+    if (own == &target && to_send > 0) return false;
     if (open) return node_is_known(target);
     const io::Steady due = asks_at(target, lane.lane);
     if (due <= now) return node_is_known(target);
     wake = std::min(wake.value_or(due), due);
     return false;
   };
-  const auto next =
-      std::find_if(lane.waiting.begin(), lane.waiting.end(), [&](Target* target) { return may_go(*target); });
+  const auto first = sends ? lane.waiting.begin() : lane.waiting.end();
+  const auto next = std::find_if(first, lane.waiting.end(), [&](Target* target) { return may_go(*target); });
   if (next != lane.waiting.end()) {
     Target& target = **next;
     target.asking = !open;

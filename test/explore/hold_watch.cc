@@ -76,6 +76,11 @@ void HoldWatch::forged(const std::string& node, io::Steady at) {
   known.lost.insert(known.since.begin(), known.since.end());
 }
 
+bool HoldWatch::is_forged(const std::string& node) const {
+  const auto known = nodes_.find(node);
+  return known != nodes_.end() && known->second.forged;
+}
+
 bool HoldWatch::gone_while_held(const std::string& node, io::Steady since) const {
   const auto known = gone_.find(node);
   return known != gone_.end() && known->second >= since;

@@ -35,6 +35,7 @@ class HoldWatch {
 
   // Its record is not careen's any more: what becomes of the things it names cannot be said.
   void forged(const std::string& node, io::Steady at);
+  bool is_forged(const std::string& node) const;
   void made(const std::string& node, const NodeFacts& now, io::Steady at);
   void gone(const std::string& node, io::Steady at);
   void changed_by_others(const std::string& node, const NodeFacts& before, const NodeFacts& after);
