@@ -259,4 +259,16 @@ io::Task<void> Engine::stop() {
   parts_->stopped.notify();
 }
 
+std::vector<std::pair<std::string_view, size_t>> Engine::unfinished() const {
+  size_t on_their_way = 0, nobodys = 0, waiting = 0;
+  for (const auto& [uid, target] : parts_->targets) {
+    if (target->in_flight != Action::none) ++on_their_way;
+    if (target->memberships.empty()) ++nobodys;
+  }
+  for (const auto& [budget, lane] : parts_->lanes) waiting += lane->waiting.size();
+  return {{"requests for pods on their way", on_their_way},
+          {"pods that nobody drains", nobodys},
+          {"pods in the queue of a budget", waiting}};
+}
+
 }  // namespace careen::drain

@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "drain/key.h"
@@ -87,6 +88,8 @@ class Engine {
   std::vector<Key> keys() const;
   // Nothing when there is no such drain.
   std::optional<Progress::Phase> phase(const Key& key) const;
+  // How much of each kind is under way. At rest nothing is: what stays then has leaked.
+  std::vector<std::pair<std::string_view, size_t>> unfinished() const;
   // Null when there is no such drain. Lives until the engine is used again.
   const Progress* progress(const Key& key) const;
 

@@ -419,9 +419,13 @@ void Stage::check_settled() {
   for (const auto& [uid, entry] : leads->process->replica().ledger().entries()) {
     invariants.violate("ledger", fmt::format("{} still keeps a place for node {}", leads->name, entry.admission.node));
   }
-  for (const auto& [what, count] : leads->process->replica().controller().unfinished()) {
-    if (count > 0) invariants.violate("leak", fmt::format("{} still has {} {}", leads->name, count, what));
-  }
+  const auto check_left = [&](const auto& unfinished) {
+    for (const auto& [what, count] : unfinished) {
+      if (count > 0) invariants.violate("leak", fmt::format("{} still has {} {}", leads->name, count, what));
+    }
+  };
+  check_left(leads->process->replica().controller().unfinished());
+  check_left(leads->process->replica().drains().unfinished());
   const sim::Text lease = cluster->api.text(kLedgerPath);
   const auto document = Json::parse(lease ? *lease : "null");
   const auto record = budget::LedgerRecord::parse(
