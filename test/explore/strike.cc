@@ -253,13 +253,18 @@ void Stage::forge(const Perturbation& what) {
     // Where nobody looks after NodeMaintenances, one that never was would be believed for ever.
     const bool ghost = case_.campaign.drains && what.choice % 2;
     const std::string owner = ghost ? "nodemaintenance/ghost" : fmt::format("profile/{}/begun", plan.name);
+    // What careen has written there stays: to take that away is only to forget it.
+    const Json object = cluster->api.object(node_path(node));
+    const auto known = Json::parse(object["metadata"]["annotations"]["careen.dev/holds"].text().value_or("{}"));
+    Json record = known ? *known : Json::object();
+    if (record["holds"][owner].exists()) return;
+    Json hold = *Json::parse(R"({"id": "ghost", "begun": true,
+      "taints": ["people.example/pool:NoSchedule", "people.example/pool:PreferNoSchedule"],
+      "labels": {"topology.kubernetes.io/zone": "z9"}})");
+    hold.set({"since"}, io::format_rfc3339(time.wall_now()));
+    record.set({"holds", owner}, std::move(hold)).set({"before", "labels", kZone}, "z9");
     invariants.forged(node);
-    return set(node, "annotations", "careen.dev/holds",
-               fmt::format(R"({{"holds": {{"{}": {{"since": "{}", "id": "ghost", "begun": true,
-                 "taints": ["people.example/pool:NoSchedule", "people.example/pool:PreferNoSchedule"],
-                 "labels": {{"topology.kubernetes.io/zone": "z9"}}}}}},
-                 "before": {{"labels": {{"topology.kubernetes.io/zone": "z9"}}}}}})",
-                           owner, io::format_rfc3339(time.wall_now())));
+    return set(node, "annotations", "careen.dev/holds", record.dump());
   }
   const std::string instance = plan.tellings.empty() ? "p_tell1" : plan.tellings.front().name;
   invariants.outbox_forged(node);
