@@ -13,6 +13,7 @@ namespace {
 struct FollowedClock : testing::Test {
   FollowedClock() {
     scope.spawn(follow_clock(*loop, [this](Duration by) { steps.push_back(by); }));
+    time.settle();
   }
 
   VirtualTime time;
