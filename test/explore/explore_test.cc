@@ -52,12 +52,15 @@ TEST(Explore, EveryNodeThatIsWantedGetsThroughAnUndisturbedCampaign) {
 }
 
 TEST(Explore, EachSystematicFaultStrikes) {
-  const SystematicCases all = systematic_cases();
+  SystematicCases all = systematic_cases();
   ASSERT_TRUE(all.failed.empty());
+  std::erase_if(all.cases, [](const Systematic& one) {
+    const auto& faults = one.one.perturbations;
+    return one.one.isolation || faults.empty() || faults.front().action == Action::step_clock;
+  });
   ASSERT_GT(all.cases.size(), 100u);
   for (size_t i = 0; i < all.cases.size(); i += 20) {
     const Systematic& one = all.cases[i];
-    if (one.one.isolation || one.one.perturbations.empty()) continue;
     const Coverage coverage = run(one).coverage;
     EXPECT_EQ(coverage.count(Action::crash) + coverage.count(Action::mask), 1) << one.name;
   }
