@@ -167,7 +167,7 @@ void add_isolation(SystematicCases& all) {
 // they are neither late nor early.
 void add_clocks(SystematicCases& all) {
   Campaign campaign = small_campaign(1, false);
-  campaign.settings.plans.front().stay = io::minutes{1};
+  campaign.settings.plans.front().stay = io::minutes{3};
   const Outcome undisturbed = run_undisturbed(campaign);
   if (undisturbed.failed()) {
     all.failed.push_back(undisturbed);

@@ -97,7 +97,8 @@ void MaintenanceWatch::check_discharged(const sim::Change& change) const {
   };
   if (!was["metadata"]["deletionTimestamp"].exists()) blame("although nobody deletes it");
   const std::string node = text_at(was["spec"], "nodeName");
-  if (!holds_.is_forged(node) && holds_.holds(node, "nodemaintenance/" + change.name, text_at(was["metadata"], "uid"))) {
+  if (!holds_.is_forged(node) &&
+      holds_.holds(node, "nodemaintenance/" + change.name, text_at(was["metadata"], "uid"))) {
     blame(fmt::format("while node {} is still held for it", node));
   }
 }
