@@ -166,6 +166,7 @@ void Engine::Parts::join(Drain& drain, const kube::Pod& pod) {
     membership->drain = &drain;
     drain.pods[{target.ns, target.name}] = &target;
     membership->newcomer = drain.listing == Drain::Listing::done;
+    membership->unlisted = !membership->newcomer && p.loop.now() > drain.begun_at;
     if (!membership->newcomer) ++drain.progress.total_pods;
     tell(drain);
   }

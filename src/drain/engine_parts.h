@@ -43,6 +43,7 @@ struct Membership {
   bool judged = false;
   bool counted = false;                  // among the pods to evict
   bool newcomer = false;                 // it came after the list: the drain is complete without it
+  bool unlisted = false;                 // it came after the beginning: only the list can tell whether it has to go
   std::string given_up;                  // why it is not tried again; empty: it is
   std::optional<io::Steady> turn_since;  // its rank was the lowest for the first time
   // As it was told last.

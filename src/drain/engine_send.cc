@@ -32,6 +32,8 @@ Wish Engine::Parts::wish_of(Target& target) {
     const Drain& drain = *membership.drain;
     if (membership.verdict.fate != Fate::take || !is_active(drain)) continue;
     if (!membership.given_up.empty()) continue;
+    // A workload that comes back at once would be evicted for as long as the list cannot be read.
+    if (membership.unlisted && drain.listing != Drain::Listing::done) continue;
     if (membership.newcomer && !(drain.has_turn(membership) && is_chased(*membership.drain, target))) continue;
     const Options& wanted = drain.options;
     if (wanted.kill_after) wish.kill_after = std::min(wish.kill_after.value_or(*wanted.kill_after), *wanted.kill_after);
