@@ -49,6 +49,25 @@ TEST_F(EngineNewcomerTest, WhoeverComesAfterTheListIsLeftAlone) {
   EXPECT_THAT(progress().pods, IsEmpty());
 }
 
+// Only the list tells who was there, and until it is in a pinned workload would be evicted for ever.
+TEST_F(EngineNewcomerTest, WhileTheListCannotBeReadWhoeverComesBackWaits) {
+  add_node("n1");
+  pin("pin", io::milliseconds{100});
+  launch();
+  treat = [](const kube::Request& request) {
+    sim::Treatment treatment;
+    const bool lists = request.path.find("fieldSelector=spec.nodeName") != std::string::npos;
+    if (lists) treatment.refuse = sim::ApiServer::refusal(403, "Forbidden", "pods is forbidden");
+    return treatment;
+  };
+  begin();
+  time.run_for(minutes{2});
+  EXPECT_THAT(evicted(), ElementsAre("pin-0"));
+  treat = nullptr;
+  ASSERT_TRUE(drains_within(minutes{2}));
+  EXPECT_THAT(evicted(), ElementsAre("pin-0", "pin-1"));
+}
+
 TEST_F(EngineNewcomerTest, OneThatForbidsTheDrainDoesNotWhenItComesLater) {
   add_node("n1");
   add_pod("web", "n1", PodWish{.more = R"("terminationGracePeriodSeconds":30,)"});
