@@ -2,7 +2,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "drain/holds.h"
 #include "kube/disruption_budget.h"
 #include "kube/sink.h"
 #include "profiles/test_replica.h"
@@ -195,30 +194,6 @@ TEST_F(BegunTest, ASuccessorLeavesTheLeaseOfANodeThatIsGoneToRunOut) {
   time.run_for(minutes{2});
   EXPECT_EQ(state_of("n1"), "maintenance-required");
   EXPECT_EQ(b.late(), 0);
-}
-
-// Whoever may annotate the node would otherwise let two pass at once.
-TEST_F(BegunTest, AForgedRecordOfABeginningGivesNoLeaseBack) {
-  add_node("n0", {{"go", ""}});
-  api.treat = [](const Request& request) {
-    sim::Treatment treatment = quick();
-    treatment.unanswered = moves(request);
-    return treatment;
-  };
-  auto a = std::make_unique<Replica>(time, api, "a", kStaggerYaml);
-  ASSERT_TRUE(time.run_until([&] { return moved() == 1; }, minutes{1}));
-  a.reset();
-  api.treat = nullptr;
-  constexpr const char* kForged =
-      R"({"holds": {"profile/p/begun": {"since": "2025-12-18T00:00:00Z", "begun": true, "cordon": true}}})";
-  api.merge(path("n0"), Json::object().set({"metadata", "annotations", drain::kHoldsAnnotation}, kForged));
-  add_node("n1", {{"go", ""}});
-  Replica b(time, api, "b", kStaggerYaml);
-  time.run_for(minutes{9});
-  EXPECT_EQ(moved(), 1);
-  EXPECT_EQ(holder(), "n0");
-  time.run_for(minutes{2});
-  EXPECT_EQ(moved(), 2);
 }
 
 TEST_F(BegunTest, ALeaseWhoseNodeIsGoneBeforeItsMoveIsKnownRunsOut) {
