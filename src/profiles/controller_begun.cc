@@ -35,18 +35,6 @@ bool has_moved_since(const kube::Node& node, io::Wall then) {
   return std::any_of(data->profiles.begin(), data->profiles.end(),
                      [&](const auto& profile) { return profile.second.transition >= then; });
 }
-
-// The profile that the admission is of has made the move that it took its leases for.
-bool has_used_leases(const kube::Node& node, const budget::Admission& admission) {
-  constexpr std::string_view kBy = "profile/";
-  const std::string* text = node.annotation(kDataAnnotation);
-  if (admission.leases.empty() || !admission.by.starts_with(kBy) || !text) return false;
-  const auto data = parse_node_data(*text);
-  if (!data) return false;
-  const auto profile = data->profiles.find(admission.by.substr(kBy.size()));
-  return profile != data->profiles.end() && profile->second.transition >= admission.leases.front().acquired;
-}
-
 }  // namespace
 
 // False when the transition cannot go on; then somebody else is to decide anew, or has been told why not. Who moves
@@ -133,9 +121,8 @@ Task<void> Controller::inherit(budget::Admission admission) {
   p_.ledger.settled(admission.uid);
   const kube::Node* node = p_.nodes.find(admission.node);
   const bool gone = !node || node->uid != admission.uid;
-  // The move would have ended the cordon that it begins with; but a kubelet may write such a record, too, and nobody
-  // gives a lease back by that.
-  const bool drains = !gone && has_begun(*node) && !has_used_leases(*node, admission);
+  // The move would have ended the cordon that it begins with.
+  const bool drains = !gone && has_begun(*node);
   const bool leased = !gone && !admission.leases.empty() && !has_moved_since(*node, admission.leases.front().acquired);
   const bool begun = p_.ledger.has(admission.uid) && (drains || leased);
   if (!begun) {
