@@ -40,8 +40,9 @@ class DryRunTest(CareenTest):
 
             acting = self.start_elected(path).wait_ready()
             self.watch.wait_until(self.done(names), 60, "a round by the other replica")
+            # It may see each step only when the other replica has taken the next one.
             for name in names:
-                self._told(rehearsal, name, "move profile e2e from in-maintenance to operational")
+                self._told(rehearsal, name, "do nothing")
             poll(lambda: len(slack.messages) >= len(names), 20, "the messages")
             poll(lambda: len(self.events()) >= 3 * len(names), 20, "the events")
             self.assertEqual(rehearsal.stop(), 0)
