@@ -22,6 +22,7 @@ struct Admission {
   io::Wall since{};
   bool counts = true;  // against budgets: the node is on its way into maintenance, not merely on its way
   std::vector<HeldLease> leases = {};
+  bool drains = false;  // the node has not moved by it: first it is drained, and the move is an admission of its own
   bool operator==(const Admission&) const = default;
 };
 

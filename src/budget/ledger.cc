@@ -80,6 +80,7 @@ tl::expected<LedgerRecord, std::string> LedgerRecord::parse(std::string_view tex
     Admission admission{text_at(item, "uid"), text_at(item, "node"), text_at(item, "by"),
                         io::parse_rfc3339(text_at(item, "since")).value_or(io::Wall{})};
     admission.counts = item["counts"].boolean().value_or(true);
+    admission.drains = item["drains"].boolean().value_or(false);
     item["leases"].for_each_element([&](JsonView lease) {
       const auto acquired = io::parse_rfc3339(text_at(lease, "acquired"));
       if (acquired) admission.leases.push_back({text_at(lease, "key"), *acquired});
@@ -97,6 +98,7 @@ std::string LedgerRecord::text() const {
     Json item = Json::object(
         {{"uid", uid}, {"node", admission.node}, {"by", admission.by}, {"since", io::format_rfc3339(admission.since)}});
     if (!admission.counts) item.set({"counts"}, false);
+    if (admission.drains) item.set({"drains"}, true);
     if (!admission.leases.empty()) item.set({"leases"}, to_json(admission.leases));
     list.push_back(std::move(item));
   }

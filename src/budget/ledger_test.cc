@@ -108,14 +108,14 @@ class LedgerTest : public testing::Test {
 TEST(LedgerRecordTest, IsReadAsItWasWritten) {
   LedgerRecord record{7, "me", 3, {}};
   record.admitted["u"] = {"u", "n", "profile/\"p\"", io::Wall{seconds{5}}};
+  record.admitted["v"] = {"v", "m", "profile/p", io::Wall{seconds{6}}, false, {{"ops/turn-0", io::Wall{seconds{6}}}},
+                          true};
   const auto read = LedgerRecord::parse(record.text());
   ASSERT_TRUE(read);
   EXPECT_EQ(read->epoch, 7u);
   EXPECT_EQ(read->writer, "me");
   EXPECT_EQ(read->write, 3u);
-  EXPECT_EQ(read->admitted.at("u").node, "n");
-  EXPECT_EQ(read->admitted.at("u").by, "profile/\"p\"");
-  EXPECT_EQ(read->admitted.at("u").since, io::Wall{seconds{5}});
+  EXPECT_EQ(read->admitted, record.admitted);
 }
 
 TEST(LedgerRecordTest, DamageIsToldApart) {

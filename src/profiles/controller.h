@@ -140,6 +140,7 @@ class Controller {
   struct Begun {
     std::string lease;
     std::vector<io::Wall> acquired;  // when: what it was, or may have been, written with
+    bool may_be_used = false;        // a predecessor's move may have been made by it: it is not given back
   };
   World world(const kube::Json* document = nullptr) const;
   void node_changed(const kube::Node* before, const kube::Node* after);

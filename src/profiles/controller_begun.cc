@@ -27,10 +27,11 @@ constexpr io::Duration kLongestSettlePause = io::seconds{10};
 // applied by then never will be.
 constexpr io::Duration kLongestFlight = io::minutes{10};
 
-// The node has moved since then.
+// The node has moved since then, or its data are gone or spoilt and nobody can tell.
 bool has_moved_since(const kube::Node& node, io::Wall then) {
   const std::string* text = node.annotation(kDataAnnotation);
-  const auto data = parse_node_data(text ? std::string_view(*text) : std::string_view{});
+  if (!text) return node.label(kStateLabel) != nullptr;
+  const auto data = parse_node_data(*text);
   if (!data) return true;
   return std::any_of(data->profiles.begin(), data->profiles.end(),
                      [&](const auto& profile) { return profile.second.transition >= then; });
@@ -69,7 +70,7 @@ Task<bool> Controller::take_leases(std::string key, Decision& decision) {
 Controller::Begun& Controller::begun_with(const std::string& key, const std::string& lease) {
   std::vector<Begun>& begun = begun_[key];
   const auto known = std::find_if(begun.begin(), begun.end(), [&](const Begun& other) { return other.lease == lease; });
-  return known != begun.end() ? *known : begun.emplace_back(Begun{lease, {}});
+  return known != begun.end() ? *known : begun.emplace_back(Begun{lease, {}, false});
 }
 
 // Who finds the lease to be another one decides anew at once; if it is the same, only time can help.
@@ -108,13 +109,15 @@ void Controller::withdraw(const std::string& key, const std::vector<LeaseGrab>& 
   for (const Begun& lease : ended) {
     lease_facts_.ended(lease.lease);
     lease_facts_.give_back(lease.lease);
-    if (!lease.acquired.empty()) acting_.spawn(taker_.give_back(lease.lease, key, lease.acquired));
+    if (!lease.acquired.empty() && !lease.may_be_used) acting_.spawn(taker_.give_back(lease.lease, key, lease.acquired));
     lease_changed(lease.lease);
   }
 }
 
 // What a predecessor's transition had taken stays with the node for its next decision, unless the node has moved.
-// Whether a node that is gone moved before it went, nobody can tell any more: its leases are left to run out.
+// Whether a node that is gone moved before it went, nobody can tell any more: its leases are left to run out. Nor is
+// what stands on a node a proof, for others write there: by the ledger alone a lease is known to be unused, and only
+// such a one is ever given to the next node.
 Task<void> Controller::inherit(budget::Admission admission) {
   // Our cache may not have heard of the predecessor's last writes.
   for (const budget::HeldLease& lease : admission.leases) co_await taker_.read(lease.key);
@@ -123,6 +126,7 @@ Task<void> Controller::inherit(budget::Admission admission) {
   const bool gone = !node || node->uid != admission.uid;
   // The move would have ended the cordon that it begins with.
   const bool drains = !gone && has_begun(*node);
+  const bool unused = drains && admission.drains;
   const bool leased = !gone && !admission.leases.empty() && !has_moved_since(*node, admission.leases.front().acquired);
   const bool begun = p_.ledger.has(admission.uid) && (drains || leased);
   if (!begun) {
@@ -130,10 +134,13 @@ Task<void> Controller::inherit(budget::Admission admission) {
     refresh_occupancy(admission.node);
     co_return;
   }
+  if (!unused && !leased) co_return;
   for (const budget::HeldLease& lease : admission.leases) {
     // However long it takes, nobody else gets the lease.
     if (drains) lease_facts_.take(lease.key, admission.node);
-    begun_with(admission.node, lease.key).acquired = {lease.acquired};
+    Begun& with = begun_with(admission.node, lease.key);
+    with.acquired = {lease.acquired};
+    with.may_be_used = !unused;
     lease_facts_.begin(lease.key, admission.node, lease.acquired);
   }
 }

@@ -16,7 +16,10 @@ void Controller::keep(const std::string& key, const Decision& decision) {
   const auto known = p_.ledger.entries().find(decision.uid);
   if (known != p_.ledger.entries().end() && known->second.admission.counts == decision.goes_on->counts) return;
   budget::Admission admission = *decision.goes_on;
-  if (known != p_.ledger.entries().end()) admission.leases = known->second.admission.leases;
+  if (known != p_.ledger.entries().end()) {
+    admission.leases = known->second.admission.leases;
+    admission.drains = known->second.admission.drains;
+  }
   p_.ledger.reserve(std::move(admission));
   refresh_occupancy(key);
 }

@@ -656,6 +656,7 @@ class Decider {
       decision_.begins = true;
       take(results);
       admit(profile, to);
+      decision_.admission->drains = true;
       begun_.insert(owner);
     }
     kept_.insert(owner);
