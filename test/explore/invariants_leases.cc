@@ -151,7 +151,7 @@ void Invariants::ledger_changed(const sim::Change& change) {
   }
   const auto is = ledger_in(change.object);
   if (!is) return violate("ledger", fmt::format("{} wrote a ledger that cannot be read", change.by));
-  ledger_writer_ = is->writer;
+  if (std::exchange(ledger_writer_, is->writer) != is->writer) stagger_.succeeded();
   if (std::exchange(ledger_missing_, false)) ledger_back_ = time_.now();
   if (is->writer != process->identity) violate("ledger", fmt::format("{} wrote in the name of another", change.by));
   const auto was = ledger_in(change.before);

@@ -52,6 +52,7 @@ void StaggerWatch::changed_by_careen(const sim::Change& change, io::Steady now) 
   };
   if (change.type == sim::Change::Type::deleted) return blame("away");
   const Spec is = Spec::of(change.object);
+  bool inherited = false;
   if (change.before) {
     const Spec was = Spec::of(change.before);
     const auto current = current_.find(change.name);
@@ -68,10 +69,11 @@ void StaggerWatch::changed_by_careen(const sim::Change& change, io::Steady now) 
     if (!over && !(begun && is.holder == was.holder)) {
       return blame(fmt::format("while {} held it", was.holder));
     }
+    inherited = begun && !over && take->inherited;
   }
   if (is.acquired > is.renewed) blame("as held before it was decided to take it");
   current_[change.name] = takes_.size();
-  takes_.push_back({change.name, is.holder, is.acquired, is.renewed, is.duration, now});
+  takes_.push_back({change.name, is.holder, is.acquired, is.renewed, is.duration, now, false, false, inherited});
 }
 
 void StaggerWatch::moved(const std::string& node, const Stagger& stagger, io::Wall decided, bool need_not_wait) {
@@ -121,10 +123,16 @@ void StaggerWatch::check_distance(const std::string& group) {
   }
 }
 
+void StaggerWatch::succeeded() {
+  for (const auto& [lease, index] : current_) takes_[index].inherited = true;
+}
+
 void StaggerWatch::check_left(io::Steady now, io::Wall wall, io::Steady calm_since) {
   for (const auto& [lease, index] : current_) {
     const Take& take = takes_[index];
-    if (take.spent || now - std::max(take.at, calm_since) <= kAtOnce || take.renewed + take.duration < wall) continue;
+    if (take.spent || take.inherited || now - std::max(take.at, calm_since) <= kAtOnce ||
+        take.renewed + take.duration < wall)
+      continue;
     report_("begun", fmt::format("lease {} stays with node {}, which does not move", lease, take.node));
     return;
   }

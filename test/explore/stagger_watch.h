@@ -27,6 +27,8 @@ class StaggerWatch {
   void moved(const std::string& node, const Stagger& stagger, io::Wall decided, bool need_not_wait);
   // Numbers of before and after cannot be compared.
   void reconfigured(const std::string& group) { incomparable_.insert(group); }
+  // Another process leads from now on. It cannot know whether the leases that it finds were used.
+  void succeeded();
   // A lease that was taken for a transition is used or given back at once, unless something keeps careen from it.
   void check_left(io::Steady now, io::Wall wall, io::Steady calm_since);
 
@@ -37,7 +39,7 @@ class StaggerWatch {
     io::Wall renewed{};   // from when on it is held
     io::Duration duration{};
     io::Steady at{};
-    bool spent = false, returned = false;
+    bool spent = false, returned = false, inherited = false;
   };
   struct Pass {
     io::Wall at{};
