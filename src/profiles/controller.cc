@@ -548,8 +548,9 @@ Task<bool> Controller::find_out(std::string key, const Decision& decision, const
   // A move is told of once, and one that holds a place keeps it until it is certain. Anything else may still come: one
   // of it and the next write conflicts.
   const bool matters = decision.admission || !decision.moved.empty();
+  Fate fate = Fate::over;
   if (matters) {
-    co_await settle_in_time(key, decision.uid, decision.version);
+    fate = co_await settle_in_time(key, decision.uid, decision.version);
   } else {
     co_await read_again(key, decision.version);
   }
@@ -557,10 +558,8 @@ Task<bool> Controller::find_out(std::string key, const Decision& decision, const
     succeeded(key, decision);
     co_return true;
   }
-  // It may have moved before it went; then its leases must not be given back.
-  const kube::Node* now = p_.nodes.find(key);
-  const bool gone = !now || now->uid != decision.uid;
-  if (gone && decision.admission && !decision.begins) spend(key);
+  // What stands on the node proves nothing, since others write there: leases that may have been used run out.
+  if (fate != Fate::never && decision.admission && !decision.begins) spend(key);
   give_up(key, decision);
   if (answer) {
     queue_.wake_after_failure(key);

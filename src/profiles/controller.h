@@ -140,7 +140,7 @@ class Controller {
   struct Begun {
     std::string lease;
     std::vector<io::Wall> acquired;  // when: what it was, or may have been, written with
-    bool may_be_used = false;        // a predecessor's move may have been made by it: it is not given back
+    bool may_be_used = false;        // a move may have been made by it: it is not given back
   };
   World world(const kube::Json* document = nullptr) const;
   void node_changed(const kube::Node* before, const kube::Node* after);
@@ -224,11 +224,17 @@ class Controller {
   // What a transition has taken that goes on stays taken.
   void keep(const std::string& key, const Decision& decision);
 
+  // What is known of a write without an answer.
+  enum class Fate {
+    open,   // nothing yet: it may come, and the admission has to stay
+    over,   // it has been applied or never will be
+    never,  // it has not been applied, and never will be
+  };
   // A write of this node may still be on its way. Finds that it has happened, or changes the node so that it must
-  // fail. True when settled; false when nothing can be said, and the admission has to stay.
-  io::Task<bool> settle(std::string node, std::string uid, std::optional<uint64_t> precondition);
+  // fail.
+  io::Task<Fate> settle(std::string node, std::string uid, std::optional<uint64_t> precondition);
   // The same until it is settled, or until so late that nothing can be on its way any more.
-  io::Task<void> settle_in_time(std::string node, std::string uid, std::optional<uint64_t> precondition);
+  io::Task<Fate> settle_in_time(std::string node, std::string uid, std::optional<uint64_t> precondition);
   io::Task<void> settle_inherited(budget::Admission admission);
   io::Task<void> settle_all_inherited();
   bool is_where_it_was_admitted_to(const std::string& name, const std::string& uid) const;

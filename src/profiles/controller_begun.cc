@@ -83,7 +83,7 @@ void Controller::retry_lease(const std::string& key, const LeaseGrab& grab) {
   }
 }
 
-// The transition has happened: its leases are spent and run out by themselves.
+// The transition has happened, or may have: its leases are spent and run out by themselves.
 void Controller::spend(const std::string& key) {
   const auto found = begun_.find(key);
   if (found == begun_.end()) return;
@@ -109,15 +109,15 @@ void Controller::withdraw(const std::string& key, const std::vector<LeaseGrab>& 
   for (const Begun& lease : ended) {
     lease_facts_.ended(lease.lease);
     lease_facts_.give_back(lease.lease);
-    if (!lease.acquired.empty() && !lease.may_be_used) acting_.spawn(taker_.give_back(lease.lease, key, lease.acquired));
+    if (!lease.acquired.empty() && !lease.may_be_used)
+      acting_.spawn(taker_.give_back(lease.lease, key, lease.acquired));
     lease_changed(lease.lease);
   }
 }
 
 // What a predecessor's transition had taken stays with the node for its next decision, unless the node has moved.
 // Whether a node that is gone moved before it went, nobody can tell any more: its leases are left to run out. Nor is
-// what stands on a node a proof, for others write there: by the ledger alone a lease is known to be unused, and only
-// such a one is ever given to the next node.
+// what stands on a node a proof: by the ledger alone a lease is known to be unused.
 Task<void> Controller::inherit(budget::Admission admission) {
   // Our cache may not have heard of the predecessor's last writes.
   for (const budget::HeldLease& lease : admission.leases) co_await taker_.read(lease.key);
@@ -195,33 +195,35 @@ Task<void> Controller::tell_hypervisor(std::string key, Decision decision, Basis
   queue_.wake(key);
 }
 
-Task<void> Controller::settle_in_time(std::string name, std::string uid, std::optional<uint64_t> precondition) {
+Task<Controller::Fate> Controller::settle_in_time(std::string name, std::string uid,
+                                                  std::optional<uint64_t> precondition) {
   const io::Steady over = p_.loop.now() + kLongestFlight;
-  for (io::Duration pause = kFirstSettlePause; !co_await settle(name, uid, precondition);
-       pause = std::min<io::Duration>(2 * pause, kLongestSettlePause)) {
+  for (io::Duration pause = kFirstSettlePause;; pause = std::min<io::Duration>(2 * pause, kLongestSettlePause)) {
+    const Fate fate = co_await settle(name, uid, precondition);
+    if (fate != Fate::open) co_return fate;
     if (p_.loop.now() >= over) {
       p_.log.warn(
           "a write without an answer has not been applied for so long that it is taken for lost; its place is free",
           "node", name, "after", io::format_duration(kLongestFlight));
-      co_return;
+      co_return Fate::over;
     }
     co_await io::sleep_for(p_.loop, pause);
   }
 }
 
-Task<bool> Controller::settle(std::string name, std::string uid, std::optional<uint64_t> precondition) {
+Task<Controller::Fate> Controller::settle(std::string name, std::string uid, std::optional<uint64_t> precondition) {
   const auto found = co_await p_.client.get(kube::resources::nodes, "", name);
   if (!found) {
-    if (found.error().not_found()) co_return true;
+    if (found.error().not_found()) co_return Fate::over;
     report_unsettled(name, found.error());
-    co_return false;
+    co_return Fate::open;
   }
-  if (!enter_world(*found)) co_return false;
+  if (!enter_world(*found)) co_return Fate::open;
   const kube::Node* node = p_.nodes.find(name);
-  if (!node || node->uid != uid) co_return true;
+  if (!node || node->uid != uid) co_return Fate::over;
   // Any change since makes the late write conflict.
-  if (precondition && node->version != *precondition) co_return true;
-  if (!precondition && is_where_it_was_admitted_to(name, uid)) co_return true;
+  if (precondition && node->version != *precondition) co_return Fate::over;
+  if (!precondition && is_where_it_was_admitted_to(name, uid)) co_return Fate::over;
   kube::Json touch = kube::Json::object();
   touch.set({"metadata", "resourceVersion"}, std::to_string(node->version));
   touch.set({"metadata", "annotations", kTouchAnnotation}, io::format_rfc3339(p_.loop.wall_now()));
@@ -229,11 +231,11 @@ Task<bool> Controller::settle(std::string name, std::string uid, std::optional<u
   if (touched) {
     meters_->writes("touch").add();
     enter_world(*touched);
-    co_return true;
+    co_return precondition ? Fate::never : Fate::over;
   }
-  if (touched.error().not_found()) co_return true;
+  if (touched.error().not_found()) co_return Fate::over;
   if (!touched.error().conflict()) report_unsettled(name, touched.error());
-  co_return false;
+  co_return Fate::open;
 }
 
 bool Controller::is_where_it_was_admitted_to(const std::string& name, const std::string& uid) const {

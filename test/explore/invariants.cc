@@ -179,6 +179,7 @@ void Invariants::changed(const sim::Change& change) {
 
 void Invariants::node_changed(const sim::Change& change) {
   Process* process = process_of(change.by);
+  if (!process) stagger_.edited(change.name, time_.now());
   if (change.type == sim::Change::Type::deleted) {
     if (process) violate("foreign", fmt::format("{} deleted node {}", change.by, change.name));
     if (const auto known = nodes_.find(change.name); known != nodes_.end()) {

@@ -74,7 +74,7 @@ MISTAKES = [
     ]),
     ("no-touch", "a write of unknown fate is taken to have failed when the node has not changed yet", [
         (BEGUN, "  kube::Json touch = kube::Json::object();\n",
-         "  if (MISTAKE) co_return true;\n  kube::Json touch = kube::Json::object();\n"),
+         "  if (MISTAKE) co_return Fate::never;\n  kube::Json touch = kube::Json::object();\n"),
     ]),
     ("inherited", "what a predecessor has admitted is forgotten", [
         (BEGUN, "  co_await settle_in_time(admission.node, admission.uid, std::nullopt);",

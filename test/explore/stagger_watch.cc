@@ -14,6 +14,8 @@ namespace {
 
 // Between taking a lease and writing the node.
 constexpr io::Duration kAtOnce = io::seconds{5};
+// Between the decision to take one and the arrival of that.
+constexpr io::Duration kInFlight = io::seconds{15};
 
 struct Spec {
   std::string holder;
@@ -52,7 +54,8 @@ void StaggerWatch::changed_by_careen(const sim::Change& change, io::Steady now) 
   };
   if (change.type == sim::Change::Type::deleted) return blame("away");
   const Spec is = Spec::of(change.object);
-  bool inherited = false;
+  const auto edited = edited_.find(is.holder);
+  bool doubtful = edited != edited_.end() && now - edited->second <= kInFlight;
   if (change.before) {
     const Spec was = Spec::of(change.before);
     const auto current = current_.find(change.name);
@@ -69,11 +72,11 @@ void StaggerWatch::changed_by_careen(const sim::Change& change, io::Steady now) 
     if (!over && !(begun && is.holder == was.holder)) {
       return blame(fmt::format("while {} held it", was.holder));
     }
-    inherited = begun && !over && take->inherited;
+    doubtful |= begun && !over && take->doubtful;
   }
   if (is.acquired > is.renewed) blame("as held before it was decided to take it");
   current_[change.name] = takes_.size();
-  takes_.push_back({change.name, is.holder, is.acquired, is.renewed, is.duration, now, false, false, inherited});
+  takes_.push_back({change.name, is.holder, is.acquired, is.renewed, is.duration, now, false, false, doubtful});
 }
 
 void StaggerWatch::moved(const std::string& node, const Stagger& stagger, io::Wall decided, bool need_not_wait) {
@@ -99,7 +102,7 @@ void StaggerWatch::moved(const std::string& node, const Stagger& stagger, io::Wa
   }
   take->spent = true;
   if (need_not_wait) return;
-  passes_[stagger.group].push_back({take->renewed, stagger, node});
+  passes_[stagger.group].push_back({take->renewed, take->at, stagger, node});
   check_distance(stagger.group);
 }
 
@@ -113,7 +116,10 @@ void StaggerWatch::check_distance(const std::string& group) {
     std::string who;
     int others = 0;
     for (const Pass& other : passes) {
-      if (&other == &pass || other.at > pass.at || pass.at - other.at >= other.stagger.duration) continue;
+      const io::Duration most = other.stagger.duration;
+      if (&other == &pass || other.at > pass.at || pass.at - other.at >= most || pass.taken - other.taken >= most) {
+        continue;
+      }
       ++others;
       who += " " + other.node;
     }
@@ -123,14 +129,19 @@ void StaggerWatch::check_distance(const std::string& group) {
   }
 }
 
+void StaggerWatch::edited(const std::string& node, io::Steady now) {
+  edited_[node] = now;
+  for (const auto& [lease, index] : current_) takes_[index].doubtful |= takes_[index].node == node;
+}
+
 void StaggerWatch::succeeded() {
-  for (const auto& [lease, index] : current_) takes_[index].inherited = true;
+  for (const auto& [lease, index] : current_) takes_[index].doubtful = true;
 }
 
 void StaggerWatch::check_left(io::Steady now, io::Wall wall, io::Steady calm_since) {
   for (const auto& [lease, index] : current_) {
     const Take& take = takes_[index];
-    if (take.spent || take.inherited || now - std::max(take.at, calm_since) <= kAtOnce ||
+    if (take.spent || take.doubtful || now - std::max(take.at, calm_since) <= kAtOnce ||
         take.renewed + take.duration < wall)
       continue;
     report_("begun", fmt::format("lease {} stays with node {}, which does not move", lease, take.node));

@@ -27,7 +27,9 @@ class StaggerWatch {
   void moved(const std::string& node, const Stagger& stagger, io::Wall decided, bool need_not_wait);
   // Numbers of before and after cannot be compared.
   void reconfigured(const std::string& group) { incomparable_.insert(group); }
-  // Another process leads from now on. It cannot know whether the leases that it finds were used.
+  // Somebody else has written the node, or another process leads: whether a lease was used can be told no more, and it
+  // may be left to run out.
+  void edited(const std::string& node, io::Steady now);
   void succeeded();
   // A lease that was taken for a transition is used or given back at once, unless something keeps careen from it.
   void check_left(io::Steady now, io::Wall wall, io::Steady calm_since);
@@ -39,10 +41,11 @@ class StaggerWatch {
     io::Wall renewed{};   // from when on it is held
     io::Duration duration{};
     io::Steady at{};
-    bool spent = false, returned = false, inherited = false;
+    bool spent = false, returned = false, doubtful = false;
   };
   struct Pass {
-    io::Wall at{};
+    io::Wall at{};  // by the clock of its leader, which may be set
+    io::Steady taken{};
     Stagger stagger;
     std::string node;
   };
@@ -51,7 +54,8 @@ class StaggerWatch {
 
   Report report_;
   std::vector<Take> takes_;
-  std::map<std::string, size_t> current_;  // by lease: which take it shows
+  std::map<std::string, io::Steady> edited_;  // by node: when others did so last
+  std::map<std::string, size_t> current_;     // by lease: which take it shows
   std::map<std::string, std::vector<Pass>> passes_;
   std::set<std::string> incomparable_;
 };
