@@ -556,9 +556,11 @@ Error Exchange::describe(CURLcode code) const {
       break;
   }
   if (!sent_) return error(ErrorKind::connect, "no connection", why);
-  // With TLS 1.3 a server refuses our certificate after the handshake, before it reads the request.
-  if (code == CURLE_RECV_ERROR && why.find("SSL routines") != std::string::npos &&
-      why.find("alert") != std::string::npos) {
+  // With TLS 1.3 a server refuses our certificate after the handshake, before it reads the request. Any other alert may
+  // come when it has read it.
+  const auto says = [&](std::string_view word) { return why.find(word) != std::string::npos; };
+  if (code == CURLE_RECV_ERROR && says("SSL routines") && says("alert") &&
+      (says("certificate") || says("unknown ca") || says("access denied"))) {
     return error(ErrorKind::tls, "TLS failed", why);
   }
   switch (code) {

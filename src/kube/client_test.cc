@@ -186,7 +186,8 @@ TEST(ErrorTest, WhatMayHaveTakenEffect) {
   for (const auto kind : {connect, tls, file, process, invalid}) {
     EXPECT_FALSE(to_api_error(io::Error{kind, ""}).ambiguous());
   }
-  for (const int code : {429, 500, 502, 503, 504}) EXPECT_TRUE(to_api_error(code, "").ambiguous()) << code;
+  for (const int code : {429, 500, 502, 503, 504, 507, 520, 524, 530, 599})
+    EXPECT_TRUE(to_api_error(code, "").ambiguous()) << code;
   for (const int code : {400, 401, 403, 404, 409, 422, 501}) {
     EXPECT_FALSE(to_api_error(code, "").ambiguous()) << code;
   }

@@ -75,13 +75,11 @@ bool ApiError::ambiguous() const {
       return reason != "TooManyRequests" && !body.starts_with(kFlowControl);
     case 500:
       return !refused_by_admission(*this);
-    // A proxy that lost its server, a server that lost its storage: either may have passed the write on before.
-    case 502:
-    case 503:
-    case 504:
-      return true;
-    default:
+    case 501:
       return false;
+    // A proxy that lost its server, a server that lost its storage: either may have passed the write on before.
+    default:
+      return code > 500;
   }
 }
 

@@ -352,9 +352,10 @@ io::Task<void> EventRecorder::Parts::send(Job job) {
   const bool fresh = series.written == 0;
   Result<std::string> result = co_await write(series);
   if (fresh && !series.core() && !result && result.error().code == 403) {
-    forbidden[series.ns] = loop.now() + kForbidden;
     series.falls_back = true;
     result = co_await write(series);
+    // Only where the older API takes it is it the better one.
+    if (result) forbidden[series.ns] = loop.now() + kForbidden;
   }
   if (!fresh && !result && result.error().not_found()) {
     // Events live for an hour; the series goes on under a new name.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <utility>
 
 #include "io/metrics.h"
 #include "io/problems.h"
@@ -214,6 +215,13 @@ void Reflector::after_watch(const Outcome& outcome) {
     case Ending::missing:
       meters_->count_list("error");
       return fail_then(State::listing, outcome);
+    case Ending::forbidden:
+    case Ending::failing:
+    case Ending::unknown_user:
+      // Whoever refuses watches may still answer lists.
+      if (blind_for() < kSilence) return fail_then(State::watching, outcome);
+      meters_->count_list("refused");
+      return fail_then(State::listing, outcome);
     default:
       return fail_then(State::watching, outcome);
   }
@@ -313,6 +321,7 @@ io::Task<Reflector::Outcome> Reflector::list() {
   unreadable_at_.reset();
   consistent_ = false;
   heard();
+  saw_ = loop_.now();
   reached();
   synced_.open();
   meters_->synced.set(1);
@@ -343,6 +352,7 @@ io::Task<Reflector::Outcome> Reflector::watch() {
   watch_from_ = position_;
   Outcome followed, given_up;
   const int ended = co_await io::race(loop_, follow(&followed), watch_over(&given_up));
+  if (std::exchange(open_, false)) saw_ = loop_.now();
   co_return ended == 0 ? std::move(followed) : std::move(given_up);
 }
 
@@ -364,6 +374,7 @@ io::Task<void> Reflector::follow(Outcome* outcome) {
     co_return;
   }
   reached();
+  open_ = true;
   outcome->only_events_heal = true;
   WatchDecoder decoder;
   bool bookmarked = false;

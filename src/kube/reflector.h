@@ -63,6 +63,8 @@ class Reflector {
   io::Gate& synced_gate() { return synced_; }
   // Since the last event, bookmark or complete list. The server sends a bookmark about every minute.
   io::Duration silent_for() const { return loop_.now() - heard_; }
+  // Since the last list, or the end of the last watch that was open; none while one is.
+  io::Duration blind_for() const { return open_ ? io::Duration{} : loop_.now() - saw_; }
   // Everything up to this version is in the cache.
   uint64_t position() const { return position_; }
 
@@ -158,6 +160,8 @@ class Reflector {
   std::optional<Ending> problem_;
   bool only_events_heal_ = false;
 
+  bool open_ = false;  // a watch
+  io::Steady saw_{};
   io::Steady watch_begun_{};
   uint64_t watch_from_ = 0;
   io::Steady alive_{};  // the watch, or an event of it

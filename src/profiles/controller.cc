@@ -326,7 +326,10 @@ void Controller::decide_one(const std::string& key) {
   if (!decision.patch && !decision.due && !decision.needs_document && decision.hypervisor.empty()) {
     p_.problems.clear("write node/" + key);
     if (unwritable_.erase(key) > 0 && unwritable_.empty()) p_.problems.clear(kWriteProblem);
-    if (decision.gone) queue_.forget(key);
+    if (decision.gone) {
+      queue_.forget(key);
+      hypervisor_facts_.forget(key);
+    }
     done(key);
     return;
   }
@@ -502,13 +505,14 @@ Task<bool> Controller::carry_out(std::string key, Decision decision, Basis on) {
   }
   if (error.conflict() || error.not_found()) {
     meters_->writes("conflict").add();
-    const bool changed = co_await read_again(key, decision.version);
+    if (!co_await read_again(key)) co_return co_await find_out(key, decision, *sent);
     // Somebody on the way may have sent it twice: then it conflicts with itself.
     if (!decision.moved.empty() && took_effect(key, decision)) {
       succeeded(key, decision);
       co_return true;
     }
-    if (changed) {
+    const kube::Node* node = p_.nodes.find(key);
+    if (!node || node->version != decision.version) {
       queue_.wake(key);
       co_return false;
     }
@@ -519,10 +523,14 @@ Task<bool> Controller::carry_out(std::string key, Decision decision, Basis on) {
   co_return false;
 }
 
-// Everything up to the node's own write, and its answer; nothing when it does not come to that. Nodes whose last write
-// failed have slots of their own, so that they hold up nobody else.
+// Nodes whose last write failed have slots of their own, so that they hold up nobody else.
+io::Semaphore& Controller::slots_for(const std::string& key) {
+  return queue_.is_failing(key) || hypervisor_facts_.is_failing(key) ? retry_slots_ : slots_;
+}
+
+// Everything up to the node's own write, and its answer; nothing when it does not come to that.
 Task<std::optional<kube::Result<std::string>>> Controller::send(std::string key, Decision& decision, const Basis& on) {
-  const auto slot = co_await (queue_.is_failing(key) ? retry_slots_ : slots_).acquire();
+  const auto slot = co_await slots_for(key).acquire();
   // It changed while we waited for our turn: the write could only conflict, comes too late, or must not be. The
   // admission stays for the next decision.
   if (outdated(key, decision, on)) {
@@ -552,7 +560,7 @@ Task<bool> Controller::find_out(std::string key, const Decision& decision, const
   if (matters) {
     fate = co_await settle_in_time(key, decision.uid, decision.version);
   } else {
-    co_await read_again(key, decision.version);
+    co_await read_again(key);
   }
   if (took_effect(key, decision)) {
     succeeded(key, decision);
@@ -587,18 +595,15 @@ bool Controller::took_effect(const std::string& key, const Decision& decision) c
   });
 }
 
-// After a write that did not fit. True when the node is another than the one it was computed from.
-Task<bool> Controller::read_again(std::string key, uint64_t version) {
+// After a write that did not fit. False when the node could not be read.
+Task<bool> Controller::read_again(std::string key) {
   // What the server does not have now, it may have made anew by the time we hear of it.
   const uint64_t asked_at = p_.nodes.newest_version();
   const auto current = co_await p_.client.get(kube::resources::nodes, "", key);
-  if (current) {
-    enter_world(*current);
-  } else if (current.error().not_found()) {
-    p_.nodes.remove(key, asked_at);
-  }
-  const kube::Node* node = p_.nodes.find(key);
-  co_return !node || node->version != version;
+  if (current) co_return enter_world(*current);
+  if (!current.error().not_found()) co_return false;
+  p_.nodes.remove(key, asked_at);
+  co_return true;
 }
 
 bool Controller::enter_world(const std::string& body) {

@@ -192,7 +192,7 @@ class Controller {
   void spend(const std::string& key);
   void retry_lease(const std::string& key, const LeaseGrab& grab);
   io::Task<void> inherit(budget::Admission admission);
-  io::Task<bool> read_again(std::string key, uint64_t version);
+  io::Task<bool> read_again(std::string key);
 
   // Messages: what lies in a node's outbox is given to the courier, once.
   void collect_messages(const kube::Node& node);
@@ -210,6 +210,7 @@ class Controller {
   io::Task<void> end_messages();
   io::Task<void> remove_sent(std::string node);
   void report_dropped(const kube::Node& node, const std::vector<OutboxMessage>& dropped);
+  io::Semaphore& slots_for(const std::string& key);
   void succeeded(const std::string& key, const Decision& decision);
   void failed(const std::string& key, const kube::ApiError& error);
   void give_up(const std::string& key, const Decision& decision);
@@ -226,9 +227,10 @@ class Controller {
 
   // What is known of a write without an answer.
   enum class Fate {
-    open,   // nothing yet: it may come, and the admission has to stay
-    over,   // it has been applied or never will be
-    never,  // it has not been applied, and never will be
+    unread,   // nothing: the node cannot be read
+    pending,  // it has not been applied yet, and may be
+    over,     // it has been applied or never will be
+    never,    // it has not been applied, and never will be
   };
   // A write of this node may still be on its way. Finds that it has happened, or changes the node so that it must
   // fail.

@@ -172,6 +172,7 @@ Task<bool> Controller::write_hypervisor(std::string key, const Decision& decisio
 
 void Controller::hypervisor_written(const std::string& key, const std::string& profile, const Decision& decision,
                                     const std::string& answer) {
+  hypervisor_facts_.accept(key, profile);
   auto object = kube::decode_object(answer);
   if (!object) return;
   for (const auto& [field, wish] : decision.hypervisor) {
@@ -190,7 +191,7 @@ io::Wall Controller::next_try() const {
 
 // A chain that goes on with a drain may change the hypervisor alone.
 Task<void> Controller::tell_hypervisor(std::string key, Decision decision, Basis on) {
-  const auto slot = co_await (queue_.is_failing(key) ? retry_slots_ : slots_).acquire();
+  const auto slot = co_await slots_for(key).acquire();
   if (!outdated(key, decision, on) && !co_await write_hypervisor(key, decision, on)) co_return;
   queue_.wake(key);
 }
@@ -200,8 +201,8 @@ Task<Controller::Fate> Controller::settle_in_time(std::string name, std::string 
   const io::Steady over = p_.loop.now() + kLongestFlight;
   for (io::Duration pause = kFirstSettlePause;; pause = std::min<io::Duration>(2 * pause, kLongestSettlePause)) {
     const Fate fate = co_await settle(name, uid, precondition);
-    if (fate != Fate::open) co_return fate;
-    if (p_.loop.now() >= over) {
+    if (fate == Fate::over || fate == Fate::never) co_return fate;
+    if (fate == Fate::pending && p_.loop.now() >= over) {
       p_.log.warn(
           "a write without an answer has not been applied for so long that it is taken for lost; its place is free",
           "node", name, "after", io::format_duration(kLongestFlight));
@@ -216,9 +217,9 @@ Task<Controller::Fate> Controller::settle(std::string name, std::string uid, std
   if (!found) {
     if (found.error().not_found()) co_return Fate::over;
     report_unsettled(name, found.error());
-    co_return Fate::open;
+    co_return Fate::unread;
   }
-  if (!enter_world(*found)) co_return Fate::open;
+  if (!enter_world(*found)) co_return Fate::unread;
   const kube::Node* node = p_.nodes.find(name);
   if (!node || node->uid != uid) co_return Fate::over;
   // Any change since makes the late write conflict.
@@ -235,7 +236,7 @@ Task<Controller::Fate> Controller::settle(std::string name, std::string uid, std
   }
   if (touched.error().not_found()) co_return Fate::over;
   if (!touched.error().conflict()) report_unsettled(name, touched.error());
-  co_return Fate::open;
+  co_return Fate::pending;
 }
 
 bool Controller::is_where_it_was_admitted_to(const std::string& name, const std::string& uid) const {

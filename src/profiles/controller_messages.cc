@@ -256,7 +256,10 @@ Task<void> Controller::remove_sent(std::string name) {
       enter_world(*answer);
       co_return;
     }
-    if (answer.error().conflict() && co_await read_again(name, version)) continue;
+    if (answer.error().conflict() && co_await read_again(name)) {
+      const kube::Node* now = p_.nodes.find(name);
+      if (!now || now->version != version) continue;
+    }
     p_.log.warn("a message that was sent stays in the node's outbox and may be sent again", "node", name, "cause",
                 answer.error().message);
     co_return;

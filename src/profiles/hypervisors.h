@@ -36,6 +36,18 @@ class Hypervisors {
     refusals_[node][profile] = std::move(refusal);
   }
   void forget_refusals() { refusals_.clear(); }
+  void accept(std::string_view node, std::string_view profile) {
+    const auto of_node = refusals_.find(node);
+    if (of_node == refusals_.end()) return;
+    if (const auto found = of_node->second.find(profile); found != of_node->second.end()) of_node->second.erase(found);
+    if (of_node->second.empty()) refusals_.erase(of_node);
+  }
+  void forget(const std::string& node) {
+    refusals_.erase(node);
+    told_.erase(node);
+  }
+  // The last write of one of its profiles failed.
+  bool is_failing(std::string_view node) const { return refusals_.contains(node); }
   // Null: it may be asked.
   const Refusal* refused(std::string_view node, std::string_view profile, io::Wall now) const {
     const auto of_node = refusals_.find(node);

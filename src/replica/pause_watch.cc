@@ -15,6 +15,8 @@ namespace {
 constexpr const char* kProblem = "pause";
 constexpr const char* kMetric = "careen_paused";
 constexpr io::Duration kLookEvery = io::seconds{3};
+// What was known of pauses counts for so long while nobody tells of changes.
+constexpr io::Duration kTrusted = io::seconds{30};
 
 Task<void> listed_anew(kube::Reflector& reflector) { co_await reflector.refresh(); }
 
@@ -58,10 +60,16 @@ Task<void> PauseWatch::run() {
   co_await reflector_.run();
 }
 
-// That there is none is no change of anything.
 Task<void> PauseWatch::learn() {
   co_await reflector_.synced_gate().wait();
+  read_anew();
+}
+
+// That there is none is no change of anything.
+void PauseWatch::read_anew() {
+  refusals_.granted();
   refused_.close();
+  unread_ = false;
   take(store_.find(kube::object_key(options_.ns, PauseRecord::kLease)));
   known_.open();
 }
@@ -76,20 +84,26 @@ Task<void> PauseWatch::fresh() {
 Task<void> PauseWatch::look_why_not() {
   for (;;) {
     co_await io::sleep_for(p_.loop, kLookEvery);
-    if (reflector_.synced()) co_return;
+    const auto is_current = [this] { return reflector_.synced() && reflector_.blind_for() < kTrusted; };
+    if (is_current()) {
+      if (unread_) read_anew();
+      continue;
+    }
+    unread_ = true;
+    if (refused_.is_open()) continue;
     kube::CallOptions call;
     call.query = "limit=1&fieldSelector=" + encoded(reflector_options().field_selector);
     const auto answer = co_await p_.client.list(kube::resources::leases, options_.ns, std::move(call));
-    if (reflector_.synced()) co_return;
+    if (is_current()) continue;
     if (answer) {
       refusals_.granted();
-      continue;
-    }
-    if (refusals_.missing(answer.error(), p_.loop.now())) {
+      // Watches may be refused where lists are not.
+      reflector_.request_relist();
+    } else if (refusals_.missing(answer.error(), p_.loop.now())) {
       go_on_without(answer.error());
-      co_return;
+    } else {
+      stand_still(answer.error());
     }
-    stand_still(answer.error());
   }
 }
 
@@ -99,6 +113,8 @@ void PauseWatch::stand_still(const kube::ApiError& error) {
       fmt::format(
           "{} cannot be read: {}; nothing is begun, moved or evicted until it can be{}", place(), error.message,
           error.code != 403 ? "" : ", or has been refused for " + io::format_duration(kube::SteadyRefusal::kPatience)));
+  pauses_.unknown(fmt::format("it is not known whether somebody has paused anything: {} cannot be read", place()),
+                  p_.loop.wall_now());
 }
 
 void PauseWatch::go_on_without(const kube::ApiError& error) {

@@ -59,6 +59,7 @@ class PauseWatch {
   std::string place() const;
   kube::ReflectorOptions reflector_options();
   io::Task<void> learn();
+  void read_anew();
   io::Task<void> look_why_not();
   void stand_still(const kube::ApiError& error);
   void go_on_without(const kube::ApiError& error);
@@ -77,6 +78,7 @@ class PauseWatch {
   kube::Reflector reflector_;
   io::Gate known_;
   kube::SteadyRefusal refusals_;
+  bool unread_ = true;                         // what is known is too old
   io::Gate refused_;                           // the right to read it is missing
   std::map<std::string, budget::Pause> told_;  // by profile
   std::string uid_;                            // of the Lease, as it was last seen

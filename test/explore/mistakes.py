@@ -169,7 +169,7 @@ SYSTEMATIC_MISTAKES = [
     ]),
     ("moved-unnoticed", "after a write without an answer the node is only looked at and decided anew", [
         (CONTROLLER, "  meters_->writes(\"unknown\").add();\n",
-         "  if (MISTAKE) {\n    co_await read_again(key, decision.version);\n    queue_.wake(key);\n"
+         "  if (MISTAKE) {\n    co_await read_again(key);\n    queue_.wake(key);\n"
          "    co_return false;\n  }\n  meters_->writes(\"unknown\").add();\n"),
     ]),
     ("ledger-unbounded", "admissions are reserved whether or not the ledger has room for them", [
@@ -177,8 +177,7 @@ SYSTEMATIC_MISTAKES = [
          "if (MISTAKE || !world_.ledger || world_.ledger->fits(draft_.base().uid)) return false;"),
     ]),
     ("trusted-503", "an answer of 503 is taken for a refusal", [
-        ("kube/error.cc", "    case 503:\n",
-         "    case 503:\n      if (MISTAKE && code == 503) return false;\n      [[fallthrough]];\n"),
+        ("kube/error.cc", "      return code > 500;", "      return code > 500 && !(MISTAKE && code == 503);"),
     ]),
     ("place-kept", "a node whose write was refused keeps its place", [
         (CONTROLLER, "  if (!decision.keeps) release(key, decision.uid);",
