@@ -94,6 +94,10 @@ void DrainWatch::sent(const sim::Sending& sending, Certain certain, io::Steady n
   if (certain.nodes && !holds_.held_since(node) && !holds_.gone_while_held(node, now - kLag)) {
     return blame("although it does not hold the node");
   }
+  const auto made = holds_.made_and_never_held(node);
+  if (made && *made < certain.asked_for_node) {
+    return blame("although it has asked for the node since that was made, and does not hold it");
+  }
   if (!request->eviction) return check_force(sending.client, pod->second, now);
   if (certain.budgets) check_budget(sending.client, uid, pod->second, now);
 }

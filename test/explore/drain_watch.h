@@ -25,6 +25,8 @@ class DrainWatch {
   // What careen sees is what there is, but for a moment; and nobody else leads.
   struct Certain {
     bool budgets = false, nodes = false;
+    // It has asked for the node itself since then, whatever it hears: another one of its name is known to it.
+    io::Steady asked_for_node{};
   };
   void sent(const sim::Sending& sending, Certain certain, io::Steady now);
   void served(const sim::Sending& sending, const kube::Response& response, io::Steady now);

@@ -322,6 +322,34 @@ TEST(DrainWatch, ANodeThatWasHeldUntilAMomentAgoMayStillBeDrained) {
   EXPECT_EQ(rules, "evict ");
 }
 
+// It asks for the node itself from time to time, also where it hears of nothing.
+TEST(DrainWatch, ANodeThatWasMadeAnewIsNotTakenForItsPredecessor) {
+  std::string rules;
+  const Report report = [&](const std::string& rule, const std::string&) { rules += rule + " "; };
+  HoldWatch holds(report);
+  const Settings settings;
+  DrainWatch watch(settings, holds, report);
+  const auto at = [](int seconds) { return io::Steady{io::seconds{seconds}}; };
+  const NodeFacts fresh = node_with("{}"), held = node_with(R"({"unschedulable": true})", kHeld);
+  holds.made("a", held, {});
+  watch.pod_changed(pod_change(sim::Change::Type::added, "people"), false, {});
+  kube::Request evict;
+  evict.method = "POST";
+  evict.path = "/api/v1/namespaces/ns/pods/p/eviction";
+  evict.body = R"({"deleteOptions": {"preconditions": {"uid": "u"}}})";
+  const std::string client = "careen";
+  watch.sent({client, evict}, {true, false, at(10)}, at(10));
+  holds.gone("a", at(11));
+  holds.made("a", fresh, at(12));
+  watch.sent({client, evict}, {true, false, at(12)}, at(20));
+  EXPECT_EQ(rules, "") << "it may have asked before";
+  watch.sent({client, evict}, {true, false, at(13)}, at(20));
+  EXPECT_EQ(rules, "evict ");
+  holds.changed_by_careen("careen", "a", fresh, held, false, at(21));
+  watch.sent({client, evict}, {true, false, at(22)}, at(22));
+  EXPECT_EQ(rules, "evict ");
+}
+
 // What lets nobody go is asked seldom, and not when careen's own eviction has just used it up.
 TEST(DrainWatch, ABudgetThatAllowsNothingIsAskedSeldom) {
   std::string rules;

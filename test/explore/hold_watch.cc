@@ -91,6 +91,12 @@ std::optional<io::Steady> HoldWatch::made_at(const std::string& node) const {
   return known == nodes_.end() ? std::nullopt : std::optional(known->second.made);
 }
 
+std::optional<io::Steady> HoldWatch::made_and_never_held(const std::string& node) const {
+  const auto known = nodes_.find(node);
+  if (known == nodes_.end() || known->second.was_held || known->second.forged) return std::nullopt;
+  return known->second.made;
+}
+
 void HoldWatch::changed_by_others(const std::string& node, const NodeFacts& before, const NodeFacts& after) {
   Node& known = nodes_[node];
   const auto was = things_of(before), is = things_of(after);
@@ -149,6 +155,7 @@ void HoldWatch::note_record(Node& node, HoldRecord record, io::Steady at) {
     const auto lost = node.lost.extract(owner);
     node.since[owner] = lost ? lost.mapped() : at;
   }
+  node.was_held |= !record.owners.empty();
   node.record = std::move(record);
 }
 

@@ -56,6 +56,8 @@ class HoldWatch {
   bool holds(const std::string& node, const std::string& owner, std::string_view id) const;
   // Nothing when there is no such node.
   std::optional<io::Steady> made_at(const std::string& node) const;
+  // The same of a node that careen has never held since then.
+  std::optional<io::Steady> made_and_never_held(const std::string& node) const;
   // Of every node and owner.
   void for_each(const std::function<void(const std::string& node, const std::string& owner)>& visit) const;
 
@@ -71,6 +73,7 @@ class HoldWatch {
     HoldRecord record;
     io::Steady made{};
     bool forged = false;
+    bool was_held = false;
     std::map<std::string, io::Steady, std::less<>> since;  // by owner
     std::map<std::string, io::Steady, std::less<>> lost;   // the same, of a record that somebody has forged since
     std::map<std::string, io::Steady> withdrawn;           // by owner

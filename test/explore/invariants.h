@@ -77,6 +77,8 @@ class Invariants {
   void disturbed(io::Duration span);
   // For so long careen may not have heard of what others have done.
   void unseeing(io::Duration span) { unseeing_until_ = std::max(unseeing_until_, time_.now() + span); }
+  // A pause of everything that the process knew of has been lifted.
+  void resumed(const std::string& process) { processes_[process].resumed = time_.now(); }
   // Somebody who may annotate the node has put a record there that is none of careen's.
   void forged(const std::string& node) { holds_.forged(node, time_.now()); }
   void outbox_forged(const std::string& node);
@@ -131,6 +133,7 @@ class Invariants {
     // Since when it has been answered nothing but 403 when it asked for the ledger.
     std::optional<io::Steady> ledger_refused;
     std::optional<io::Steady> last_observed;  // when its last transition on a value of Prometheus took effect
+    io::Steady resumed{};                     // when everything was last paused for it
   };
   // A node that careen has let into maintenance.
   struct Admitted {

@@ -248,6 +248,13 @@ DRAIN_MISTAKES = [
         ("drain/engine.cc", "drain.refusals > 0 || drain.paused_since) return false;",
          "drain.refusals > 0 || (drain.paused_since && !MISTAKE)) return false;"),
     ]),
+    ("namesake-drained", "a drain goes on when its node was made anew", ["evict"], [
+        ("profiles/controller_drains.cc", "entry.second.node_uid == decision.uid && (wanted || undecided);",
+         "(MISTAKE || entry.second.node_uid == decision.uid) && (wanted || undecided);"),
+        ("drain/engine_read.cc", "if ((*node)[\"metadata\"][\"uid\"].text() != drain.progress.node_uid) {",
+         "if (!MISTAKE && (*node)[\"metadata\"][\"uid\"].text() != drain.progress.node_uid) {"),
+        ("drain/engine_read.cc", "if (after && after->uid != meant) {", "if (!MISTAKE && after && after->uid != meant) {"),
+    ]),
 ]
 ALL = MISTAKES + SYSTEMATIC_MISTAKES + DRAIN_MISTAKES
 

@@ -141,6 +141,7 @@ class Stage {
   // Pauses (stage_pause.cc).
   void strike_pause(const Perturbation& what);
   void write_pauses();
+  void tell_of_resumption();
   void check_paused(const sim::Sending& sending, const Replica& sender);
   // What a process knows may be as old as now until the span is over, and it has had the time to ask again.
   void see_nothing_new(io::Duration span);

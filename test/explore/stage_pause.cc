@@ -57,12 +57,20 @@ void Stage::write_pauses() {
     if (wanted > 0)
       record.pauses[profile] = {profile, "ana@host", std::chrono::floor<io::seconds>(time.wall_now()), ""};
   }
+  if (paused_since_.contains("") && !record.pauses.contains("")) tell_of_resumption();
   std::erase_if(paused_since_, [&](const auto& stands) { return !record.pauses.contains(stands.first); });
   for (const auto& [profile, pause] : record.pauses) paused_since_.emplace(profile, time.now());
   note(fmt::format("paused: {}", record.text()));
   Json lease = Json::object({{"kind", "Lease"}, {"apiVersion", "coordination.k8s.io/v1"}});
   lease.set({"metadata", "annotations", PauseRecord::kAnnotation}, record.text());
   cluster->api.put(kPausePath, std::move(lease), "people");
+}
+
+// Whoever knew of the pause asks for each node again before it evicts from it.
+void Stage::tell_of_resumption() {
+  for (const auto& replica : replicas_) {
+    if (replica->process && replica->process->replica().pauses().of("")) invariants.resumed(replica->name);
+  }
 }
 
 void Stage::see_nothing_new(io::Duration span) {
