@@ -102,6 +102,13 @@ void DrainWatch::sent(const sim::Sending& sending, Certain certain, io::Steady n
   if (certain.budgets) check_budget(sending.client, uid, pod->second, now);
 }
 
+std::set<std::string> DrainWatch::may_be_for(const sim::Sending& sending, io::Steady now) const {
+  const auto request = pod_request(sending.request);
+  if (!request) return {};
+  const auto pod = pods_.find(named_uid(sending.request, request->eviction));
+  return pod == pods_.end() ? std::set<std::string>() : holds_.holders(pod->second.node, now - kLag);
+}
+
 // Deleting, which no budget holds back, is for pods that could not be evicted in time.
 void DrainWatch::check_force(const std::string& process, const Pod& pod, io::Steady now) {
   const bool told = std::any_of(settings_.plans.begin(), settings_.plans.end(),

@@ -29,6 +29,8 @@ class DrainWatch {
     io::Steady asked_for_node{};
   };
   void sent(const sim::Sending& sending, Certain certain, io::Steady now);
+  // Those for whom it may evict the pod, if the request is about one.
+  std::set<std::string> may_be_for(const sim::Sending& sending, io::Steady now) const;
   void served(const sim::Sending& sending, const kube::Response& response, io::Steady now);
   void pod_changed(const sim::Change& change, bool by_careen, io::Steady now);
   void budget_changed(const sim::Change& change, io::Steady now);

@@ -242,6 +242,20 @@ TEST(HoldWatch, NothingIsChangedWithoutARecord) {
   EXPECT_EQ(rules, "undo ");
 }
 
+TEST(HoldWatch, KnowsWhoHoldsANodeOrDidAMomentAgo) {
+  HoldWatch watch([](const std::string&, const std::string&) {});
+  const auto at = [](int seconds) { return io::Steady{io::seconds{seconds}}; };
+  const NodeFacts free = node_with("{}"), held = node_with(R"({"unschedulable": true})", kHeld);
+  watch.made("a", held, {});
+  EXPECT_EQ(watch.holders("a", at(1)), std::set<std::string>{"nodemaintenance/m"});
+  watch.changed_by_careen("careen", "a", held, free, false, at(5));
+  EXPECT_EQ(watch.holders("a", at(5)), std::set<std::string>{"nodemaintenance/m"});
+  EXPECT_EQ(watch.holders("a", at(6)), std::set<std::string>{});
+  watch.made("a", held, at(7));
+  watch.forged("a", at(8));
+  EXPECT_EQ(watch.holders("a", at(8)), std::set<std::string>{}) << "whose record it is cannot be said";
+}
+
 TEST(HoldWatch, WhatIsCalledOffIsLetGo) {
   std::string rules;
   HoldWatch watch([&](const std::string& rule, const std::string&) { rules += rule + " "; });

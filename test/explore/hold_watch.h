@@ -50,6 +50,8 @@ class HoldWatch {
 
   // Since when somebody, or this owner, holds the node.
   std::optional<io::Steady> held_since(const std::string& node, std::string_view owner_prefix = "") const;
+  // Everybody who holds the node now, or did until then. Nobody when its record is not careen's own.
+  std::set<std::string> holders(const std::string& node, io::Steady until) const;
   // It was held when somebody deleted it, or the record of that, which was then or later: careen may not have heard of
   // it yet.
   bool gone_while_held(const std::string& node, io::Steady since) const;
@@ -75,6 +77,7 @@ class HoldWatch {
     bool forged = false;
     bool was_held = false;
     std::map<std::string, io::Steady, std::less<>> since;  // by owner
+    std::map<std::string, io::Steady, std::less<>> ended;  // of those who hold it no more
     std::map<std::string, io::Steady, std::less<>> lost;   // the same, of a record that somebody has forged since
     std::map<std::string, io::Steady> withdrawn;           // by owner
   };

@@ -77,6 +77,10 @@ class Invariants {
   void disturbed(io::Duration span);
   // For so long careen may not have heard of what others have done.
   void unseeing(io::Duration span) { unseeing_until_ = std::max(unseeing_until_, time_.now() + span); }
+  // Those for whom careen may send this request about a pod; nobody when that cannot be said.
+  std::set<std::string> evicts_for(const sim::Sending& sending) const {
+    return time_.now() < unseeing_until_ ? std::set<std::string>() : drains_.may_be_for(sending, time_.now());
+  }
   // A pause of everything that the process knew of has been lifted.
   void resumed(const std::string& process) { processes_[process].resumed = time_.now(); }
   // Somebody who may annotate the node has put a record there that is none of careen's.

@@ -248,6 +248,10 @@ DRAIN_MISTAKES = [
         ("drain/engine.cc", "drain.refusals > 0 || drain.paused_since) return false;",
          "drain.refusals > 0 || (drain.paused_since && !MISTAKE)) return false;"),
     ]),
+    ("profile-pause-evicts", "a drain heeds pauses of everything only", ["pause"], [
+        ("drain/engine_pause.cc", "return p.pauses->of(profile_of(drain.key.owner));",
+         "return p.pauses->of(MISTAKE ? std::string_view() : profile_of(drain.key.owner));"),
+    ]),
     ("namesake-drained", "a drain goes on when its node was made anew", ["evict"], [
         ("profiles/controller_drains.cc", "entry.second.node_uid == decision.uid && (wanted || undecided);",
          "(MISTAKE || entry.second.node_uid == decision.uid) && (wanted || undecided);"),
