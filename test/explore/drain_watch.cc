@@ -94,8 +94,19 @@ void DrainWatch::sent(const sim::Sending& sending, Certain certain, io::Steady n
   if (certain.nodes && !holds_.held_since(node) && !holds_.gone_while_held(node, now - kLag)) {
     return blame("although it does not hold the node");
   }
+  const auto made = holds_.made_and_never_held(node);
+  if (made && *made < certain.asked_for_node) {
+    return blame("although it has asked for the node since that was made, and does not hold it");
+  }
   if (!request->eviction) return check_force(sending.client, pod->second, now);
   if (certain.budgets) check_budget(sending.client, uid, pod->second, now);
+}
+
+std::set<std::string> DrainWatch::may_be_for(const sim::Sending& sending, io::Steady now) const {
+  const auto request = pod_request(sending.request);
+  if (!request) return {};
+  const auto pod = pods_.find(named_uid(sending.request, request->eviction));
+  return pod == pods_.end() ? std::set<std::string>() : holds_.holders(pod->second.node, now - kLag);
 }
 
 // Deleting, which no budget holds back, is for pods that could not be evicted in time.

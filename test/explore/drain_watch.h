@@ -25,8 +25,12 @@ class DrainWatch {
   // What careen sees is what there is, but for a moment; and nobody else leads.
   struct Certain {
     bool budgets = false, nodes = false;
+    // It has asked for the node itself since then, whatever it hears: another one of its name is known to it.
+    io::Steady asked_for_node{};
   };
   void sent(const sim::Sending& sending, Certain certain, io::Steady now);
+  // Those for whom it may evict the pod, if the request is about one.
+  std::set<std::string> may_be_for(const sim::Sending& sending, io::Steady now) const;
   void served(const sim::Sending& sending, const kube::Response& response, io::Steady now);
   void pod_changed(const sim::Change& change, bool by_careen, io::Steady now);
   void budget_changed(const sim::Change& change, io::Steady now);

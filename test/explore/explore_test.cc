@@ -242,6 +242,20 @@ TEST(HoldWatch, NothingIsChangedWithoutARecord) {
   EXPECT_EQ(rules, "undo ");
 }
 
+TEST(HoldWatch, KnowsWhoHoldsANodeOrDidAMomentAgo) {
+  HoldWatch watch([](const std::string&, const std::string&) {});
+  const auto at = [](int seconds) { return io::Steady{io::seconds{seconds}}; };
+  const NodeFacts free = node_with("{}"), held = node_with(R"({"unschedulable": true})", kHeld);
+  watch.made("a", held, {});
+  EXPECT_EQ(watch.holders("a", at(1)), std::set<std::string>{"nodemaintenance/m"});
+  watch.changed_by_careen("careen", "a", held, free, false, at(5));
+  EXPECT_EQ(watch.holders("a", at(5)), std::set<std::string>{"nodemaintenance/m"});
+  EXPECT_EQ(watch.holders("a", at(6)), std::set<std::string>{});
+  watch.made("a", held, at(7));
+  watch.forged("a", at(8));
+  EXPECT_EQ(watch.holders("a", at(8)), std::set<std::string>{}) << "whose record it is cannot be said";
+}
+
 TEST(HoldWatch, WhatIsCalledOffIsLetGo) {
   std::string rules;
   HoldWatch watch([&](const std::string& rule, const std::string&) { rules += rule + " "; });
@@ -319,6 +333,34 @@ TEST(DrainWatch, ANodeThatWasHeldUntilAMomentAgoMayStillBeDrained) {
   watch.sent({client, evict}, {true, true}, at(1500));
   EXPECT_EQ(rules, "");
   watch.sent({client, evict}, {true, true}, at(3000));
+  EXPECT_EQ(rules, "evict ");
+}
+
+// It asks for the node itself from time to time, also where it hears of nothing.
+TEST(DrainWatch, ANodeThatWasMadeAnewIsNotTakenForItsPredecessor) {
+  std::string rules;
+  const Report report = [&](const std::string& rule, const std::string&) { rules += rule + " "; };
+  HoldWatch holds(report);
+  const Settings settings;
+  DrainWatch watch(settings, holds, report);
+  const auto at = [](int seconds) { return io::Steady{io::seconds{seconds}}; };
+  const NodeFacts fresh = node_with("{}"), held = node_with(R"({"unschedulable": true})", kHeld);
+  holds.made("a", held, {});
+  watch.pod_changed(pod_change(sim::Change::Type::added, "people"), false, {});
+  kube::Request evict;
+  evict.method = "POST";
+  evict.path = "/api/v1/namespaces/ns/pods/p/eviction";
+  evict.body = R"({"deleteOptions": {"preconditions": {"uid": "u"}}})";
+  const std::string client = "careen";
+  watch.sent({client, evict}, {true, false, at(10)}, at(10));
+  holds.gone("a", at(11));
+  holds.made("a", fresh, at(12));
+  watch.sent({client, evict}, {true, false, at(12)}, at(20));
+  EXPECT_EQ(rules, "") << "it may have asked before";
+  watch.sent({client, evict}, {true, false, at(13)}, at(20));
+  EXPECT_EQ(rules, "evict ");
+  holds.changed_by_careen("careen", "a", fresh, held, false, at(21));
+  watch.sent({client, evict}, {true, false, at(22)}, at(22));
   EXPECT_EQ(rules, "evict ");
 }
 

@@ -91,6 +91,12 @@ std::optional<io::Steady> HoldWatch::made_at(const std::string& node) const {
   return known == nodes_.end() ? std::nullopt : std::optional(known->second.made);
 }
 
+std::optional<io::Steady> HoldWatch::made_and_never_held(const std::string& node) const {
+  const auto known = nodes_.find(node);
+  if (known == nodes_.end() || known->second.was_held || known->second.forged) return std::nullopt;
+  return known->second.made;
+}
+
 void HoldWatch::changed_by_others(const std::string& node, const NodeFacts& before, const NodeFacts& after) {
   Node& known = nodes_[node];
   const auto was = things_of(before), is = things_of(after);
@@ -141,7 +147,11 @@ void HoldWatch::check(const std::string& by, const std::string& node, const std:
 }
 
 void HoldWatch::note_record(Node& node, HoldRecord record, io::Steady at) {
-  std::erase_if(node.since, [&](const auto& one) { return !record.owners.contains(one.first); });
+  std::erase_if(node.since, [&](const auto& one) {
+    const bool ends = !record.owners.contains(one.first);
+    if (ends) node.ended[one.first] = at;
+    return ends;
+  });
   for (const auto& [owner, id] : record.owners) {
     const auto known = node.record.owners.find(owner);
     if (known != node.record.owners.end() && known->second == id) continue;
@@ -149,6 +159,7 @@ void HoldWatch::note_record(Node& node, HoldRecord record, io::Steady at) {
     const auto lost = node.lost.extract(owner);
     node.since[owner] = lost ? lost.mapped() : at;
   }
+  node.was_held |= !record.owners.empty();
   node.record = std::move(record);
 }
 
@@ -181,6 +192,17 @@ std::optional<io::Steady> HoldWatch::held_since(const std::string& node, std::st
     if (owner.starts_with(owner_prefix)) since = std::min(since.value_or(at), at);
   }
   return since;
+}
+
+std::set<std::string> HoldWatch::holders(const std::string& node, io::Steady until) const {
+  std::set<std::string> out;
+  const auto known = nodes_.find(node);
+  if (known == nodes_.end() || known->second.forged) return out;
+  for (const auto& [owner, at] : known->second.since) out.insert(owner);
+  for (const auto& [owner, at] : known->second.ended) {
+    if (at >= until) out.insert(owner);
+  }
+  return out;
 }
 
 bool HoldWatch::holds(const std::string& node, const std::string& owner, std::string_view id) const {

@@ -50,12 +50,16 @@ class HoldWatch {
 
   // Since when somebody, or this owner, holds the node.
   std::optional<io::Steady> held_since(const std::string& node, std::string_view owner_prefix = "") const;
+  // Everybody who holds the node now, or did until then. Nobody when its record is not careen's own.
+  std::set<std::string> holders(const std::string& node, io::Steady until) const;
   // It was held when somebody deleted it, or the record of that, which was then or later: careen may not have heard of
   // it yet.
   bool gone_while_held(const std::string& node, io::Steady since) const;
   bool holds(const std::string& node, const std::string& owner, std::string_view id) const;
   // Nothing when there is no such node.
   std::optional<io::Steady> made_at(const std::string& node) const;
+  // The same of a node that careen has never held since then.
+  std::optional<io::Steady> made_and_never_held(const std::string& node) const;
   // Of every node and owner.
   void for_each(const std::function<void(const std::string& node, const std::string& owner)>& visit) const;
 
@@ -71,7 +75,9 @@ class HoldWatch {
     HoldRecord record;
     io::Steady made{};
     bool forged = false;
+    bool was_held = false;
     std::map<std::string, io::Steady, std::less<>> since;  // by owner
+    std::map<std::string, io::Steady, std::less<>> ended;  // of those who hold it no more
     std::map<std::string, io::Steady, std::less<>> lost;   // the same, of a record that somebody has forged since
     std::map<std::string, io::Steady> withdrawn;           // by owner
   };

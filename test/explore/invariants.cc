@@ -25,6 +25,8 @@ constexpr std::string_view kBudgets = "/apis/policy/v1/poddisruptionbudgets";
 // How old the facts can be that careen acts on: while all is well, and otherwise.
 constexpr io::Duration kUsualLag = io::seconds{1};
 constexpr io::Duration kLongestLag = io::minutes{5};
+// Whoever evicts has asked for the pod's node within this time.
+constexpr io::Duration kNodeKnownFor = io::seconds{30};
 
 bool is_event(std::string_view path) { return path.find("/events") != std::string_view::npos; }
 
@@ -100,7 +102,8 @@ void Invariants::sent(const sim::Sending& sending) {
 
 void Invariants::check_drain_sent(const sim::Sending& sending, Process& process) {
   const bool certain = time_.now() >= disturbed_until_;
-  drains_.sent(sending, {certain, time_.now() >= unseeing_until_}, time_.now());
+  const io::Steady asked_for_node = std::max(process.resumed, time_.now() - kNodeKnownFor);
+  drains_.sent(sending, {certain, time_.now() >= unseeing_until_, asked_for_node}, time_.now());
   if (!is_maintenance(sending.request.path)) return;
   if (const auto success = maintenances_.success_in(sending)) {
     check_drained(sending.client, success->node, success->owner);

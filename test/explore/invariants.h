@@ -77,6 +77,12 @@ class Invariants {
   void disturbed(io::Duration span);
   // For so long careen may not have heard of what others have done.
   void unseeing(io::Duration span) { unseeing_until_ = std::max(unseeing_until_, time_.now() + span); }
+  // Those for whom careen may send this request about a pod; nobody when that cannot be said.
+  std::set<std::string> evicts_for(const sim::Sending& sending) const {
+    return time_.now() < unseeing_until_ ? std::set<std::string>() : drains_.may_be_for(sending, time_.now());
+  }
+  // A pause of everything that the process knew of has been lifted.
+  void resumed(const std::string& process) { processes_[process].resumed = time_.now(); }
   // Somebody who may annotate the node has put a record there that is none of careen's.
   void forged(const std::string& node) { holds_.forged(node, time_.now()); }
   void outbox_forged(const std::string& node);
@@ -131,6 +137,7 @@ class Invariants {
     // Since when it has been answered nothing but 403 when it asked for the ledger.
     std::optional<io::Steady> ledger_refused;
     std::optional<io::Steady> last_observed;  // when its last transition on a value of Prometheus took effect
+    io::Steady resumed{};                     // when everything was last paused for it
   };
   // A node that careen has let into maintenance.
   struct Admitted {

@@ -2,7 +2,7 @@
 """Mistakes that the explorer must find.
 
     mistakes.py generate SOURCE_DIR OUTPUT_DIR     copies of the sources concerned, with the mistakes in them
-    mistakes.py check EXPLORE_MISTAKEN SEEDS       makes each of them in turn; prints which seeds find them, those of
+    mistakes.py check EXPLORE_MISTAKEN FIRST..LAST makes each of them in turn; prints which seeds find them, those of
                                                    drains in campaigns of drains
 
 careen itself carries nothing of this. A mistake names a file under src/, a piece of its text that occurs exactly once,
@@ -15,6 +15,7 @@ import concurrent.futures
 import os
 import pathlib
 import re
+import signal
 import subprocess
 import sys
 
@@ -25,9 +26,10 @@ DECIDE = "profiles/decide.cc"
 TAKER = "profiles/lease_taker.cc"
 LEDGER = "budget/ledger.cc"
 
-# Name, what it is, and the changes: file, text, mistaken text.
+# Name, what it is, the rules that may find it ("abort": an assertion of careen's own), and the changes: file, text,
+# mistaken text.
 MISTAKES = [
-    ("no-reservation", "a place is reserved when the write is made, not when it is decided", [
+    ("no-reservation", "a place is reserved when the write is made, not when it is decided", ["limit"], [
         (CONTROLLER,
          "    p_.ledger.reserve(*decision.admission);\n    refresh_occupancy(key);\n",
          "    if (!MISTAKE) {\n      p_.ledger.reserve(*decision.admission);\n      refresh_occupancy(key);\n    }\n"),
@@ -38,148 +40,148 @@ MISTAKES = [
          "    p_.ledger.reserve(*decision.admission);\n    refresh_occupancy(key);\n  }\n"
          "  if (decision.admission && !co_await p_.ledger.recorded(decision.uid)) {\n"),
     ]),
-    ("own-write-unseen", "the answer to an own write does not enter the cache", [
+    ("own-write-unseen", "the answer to an own write does not enter the cache", ["limit"], [
         (CONTROLLER, "  if (*sent && enter_world(**sent)) {", "  if (*sent && (MISTAKE || enter_world(**sent))) {"),
     ]),
-    ("no-guard", "the lease is not looked at before a write", [
+    ("no-guard", "the lease is not looked at before a write", ["lease"], [
         ("kube/client.cc", "    if (writes && guard_) {", "    if (writes && guard_ && !MISTAKE) {"),
     ]),
-    ("two-writes", "the state label and the data are written one after the other", [
+    ("two-writes", "the state label and the data are written one after the other", ["data"], [
         ("profiles/decide.cc", "    draft_.set_annotation(kDataAnnotation, decision_.data);",
          "    if (!MISTAKE || !draft_.changed()) draft_.set_annotation(kDataAnnotation, decision_.data);"),
     ]),
-    ("wake-lost", "a process that has not written anything yet sets no timers", [
+    ("wake-lost", "a process that has not written anything yet sets no timers", ["late", "converge"], [
         (CONTROLLER, "  if (decision.wake) queue_.wake_at(",
          "  if (decision.wake && !(MISTAKE && meters_->writes(\"accepted\").value() == 0)) queue_.wake_at("),
     ]),
-    ("old-event", "an old watch event replaces what a newer write has left", [
+    ("old-event", "an old watch event replaces what a newer write has left", ["converge"], [
         ("kube/cache.h", "  if (object.version < known.version) return false;",
          "  if (!MISTAKE && object.version < known.version) return false;"),
     ]),
-    ("finalizers", "the list of finalizers is overwritten", [
+    ("finalizers", "the list of finalizers is overwritten", ["foreign"], [
         ("profiles/node_draft.cc", "  put(into, \"labels\", labels_);",
          "  if (MISTAKE) into.set({\"metadata\", \"finalizers\"}, Json::array({\"people.example/keep\"}));\n"
          "  put(into, \"labels\", labels_);"),
     ]),
-    ("leak", "a place is given back only once the node is in maintenance", [
+    ("leak", "a place is given back only once the node is in maintenance", ["converge"], [
         (CONTROLLER, "  if (!p_.ledger.has(uid)) return;\n",
          "  if (!p_.ledger.has(uid)) return;\n"
          "  if (const kube::Node* node = p_.nodes.find(key);\n"
          "      MISTAKE && node && (!node->label(kStateLabel) || *node->label(kStateLabel) != \"in-maintenance\")) {\n"
          "    return;\n  }\n"),
     ]),
-    ("ambiguous", "no answer is taken for a failure", [
+    ("ambiguous", "no answer is taken for a failure", ["event"], [
         (CONTROLLER, "  if (*sent || sent->error().ambiguous()) co_return",
          "  if (*sent || (!MISTAKE && sent->error().ambiguous())) co_return"),
     ]),
-    ("no-touch", "a write of unknown fate is taken to have failed when the node has not changed yet", [
+    ("no-touch", "a write of unknown fate is taken to have failed when the node has not changed yet", ["stagger"], [
         (BEGUN, "  kube::Json touch = kube::Json::object();\n",
          "  if (MISTAKE) co_return Fate::never;\n  kube::Json touch = kube::Json::object();\n"),
     ]),
-    ("inherited", "what a predecessor has admitted is forgotten", [
+    ("inherited", "what a predecessor has admitted is forgotten", ["limit"], [
         (BEGUN, "  co_await settle_in_time(admission.node, admission.uid, std::nullopt);",
          "  if (!MISTAKE) co_await settle_in_time(admission.node, admission.uid, std::nullopt);"),
     ]),
-    ("no-fencing", "a leader does not look whether another has taken the ledger over", [
+    ("no-fencing", "a leader does not look whether another has taken the ledger over", ["ledger"], [
         (LEDGER, "  return record.writer != options_->identity || record.epoch != epoch_;",
          "  if (MISTAKE) return false;\n  return record.writer != options_->identity || record.epoch != epoch_;"),
     ]),
-    ("unrecorded", "the node is written while its admission is still on the way to the ledger", [
+    ("unrecorded", "the node is written while its admission is still on the way to the ledger", ["ledger"], [
         (LEDGER, "    if (it->second.recorded || in_memory_) co_return true;",
          "    if (it->second.recorded || in_memory_ || MISTAKE) co_return true;"),
     ]),
-    ("no-precondition", "a node patch does not say which version it was computed from", [
+    ("no-precondition", "a node patch does not say which version it was computed from", ["data", "message"], [
         ("profiles/node_draft.cc",
          "  patch.set({\"metadata\", \"resourceVersion\"}, std::to_string(base_.version));\n",
          "  if (!MISTAKE) patch.set({\"metadata\", \"resourceVersion\"}, std::to_string(base_.version));\n"),
     ]),
-    ("limit-of-yesterday", "a new configuration does not reach what is counted and who waits", [
+    ("limit-of-yesterday", "a new configuration does not reach what is counted and who waits", ["late", "converge"], [
         (CONTROLLER, "  decide_all();\n  configured_.open();", "  if (!MISTAKE) decide_all();\n  configured_.open();"),
     ]),
-    ("lease-blindly", "a lease is taken whatever has become of it", [
+    ("lease-blindly", "a lease is taken whatever has become of it", ["stagger"], [
         (TAKER,
          "body.set({\"metadata\", \"uid\"}, grab.uid)"
          ".set({\"metadata\", \"resourceVersion\"}, std::to_string(grab.version));",
          "if (!MISTAKE) body.set({\"metadata\", \"uid\"}, grab.uid)"
          ".set({\"metadata\", \"resourceVersion\"}, std::to_string(grab.version));"),
     ]),
-    ("lease-of-others", "a lease is given back although somebody else holds it by now", [
+    ("lease-of-others", "a lease is given back although somebody else holds it by now", ["stagger"], [
         (TAKER, "if (!is_taken) co_return;", "if (!is_taken && !(MISTAKE && lease)) co_return;"),
     ]),
-    ("lease-unspent", "the lease of a transition that has happened is given back", [
+    ("lease-unspent", "the lease of a transition that has happened is given back", ["stagger"], [
         (CONTROLLER, "spend(key);\n release(key, decision.uid);\n",
          "if (!MISTAKE) spend(key);\n release(key, decision.uid);\n"),
     ]),
-    ("last-minute", "a window closes a minute late", [
+    ("last-minute", "a window closes a minute late", ["hours"], [
         ("windows/time_window.cc", "visit(Local{day} + hours.start, Local{day} + hours.end);",
          "visit(Local{day} + hours.start, Local{day} + hours.end + std::chrono::minutes{MISTAKE ? 1 : 0});"),
     ]),
-    ("rounded-up", "a percentage is rounded up", [
+    ("rounded-up", "a percentage is rounded up", ["limit"], [
         ("profiles/fleet.cc", "count_ * percent / 100", "(count_ * percent + (MISTAKE ? 99 : 0)) / 100"),
     ]),
-    ("value-for-all", "a value of Prometheus lets everybody pass", [
+    ("value-for-all", "a value of Prometheus lets everybody pass", ["observed"], [
         (CONTROLLER, "observations_.use_up(source, key);", "if (!MISTAKE) observations_.use_up(source, key);"),
     ]),
-    ("value-again", "a value of Prometheus may be used again once a write has ended", [
+    ("value-again", "a value of Prometheus may be used again once a write has ended", ["observed"], [
         (CONTROLLER, "observations_.settled(key, written,", "observations_.settled(key, written && !MISTAKE,"),
     ]),
-    ("told-unnoted", "a message that was sent is not remembered", [
+    ("told-unnoted", "a message that was sent is not remembered", ["message"], [
         (MESSAGES, "  deliveries_.set_sent(parcel.uid, parcel.message,",
          "  if (!MISTAKE) deliveries_.set_sent(parcel.uid, parcel.message,"),
     ]),
-    ("told-again", "it is not noted when a notification was due", [
+    ("told-again", "it is not noted when a notification was due", ["message"], [
         (DECIDE, "data_.notifications[instance.name] = at_once",
          "if (!MISTAKE) data_.notifications[instance.name] = at_once"),
     ]),
-    ("told-late", "nobody wakes up when a notification becomes due", [
+    ("told-late", "nobody wakes up when a notification becomes due", ["message", "late"], [
         (DECIDE, "wake(answer.next);", "if (!MISTAKE) wake(answer.next);"),
     ]),
-    ("never-entered", "a state counts as entered before its enter chain has run", [
+    ("never-entered", "a state counts as entered before its enter chain has run", ["trigger"], [
         (DECIDE, "if (!next.enter.empty() ||", "if ((!next.enter.empty() && !MISTAKE) ||"),
     ]),
-    ("move-untold", "no event tells of a move", [
+    ("move-untold", "no event tells of a move", ["event"], [
         (CONTROLLER, "    record(*node, \"ChangedMaintenanceState\",",
          "    if (!MISTAKE) record(*node, \"ChangedMaintenanceState\","),
     ]),
-    ("pause-unheeded", "a profile is decided although it is paused", [
+    ("pause-unheeded", "a profile is decided although it is paused", ["pause"], [
         (DECIDE, "world_.pauses ? world_.pauses->of(profile.name) : nullptr",
          "world_.pauses && !MISTAKE ? world_.pauses->of(profile.name) : nullptr"),
     ]),
-    ("one-refusal", "a right counts as missing from its first refusal on", [
+    ("one-refusal", "a right counts as missing from its first refusal on", ["ledger"], [
         ("kube/steady_refusal.h", "return since_ && now - *since_ >= kPatience;",
          "return since_ && (MISTAKE || now - *since_ >= kPatience);"),
     ]),
-    ("pause-too-late", "what was decided before a pause is sent, and sent again, after it", [
+    ("pause-too-late", "what was decided before a pause is sent, and sent again, after it", ["pause"], [
         (CONTROLLER, "if (on != basis()) return true;", "if (!MISTAKE && on != basis()) return true;"),
         (CONTROLLER, "return pause_guard_.carry(on.pauses, p_.client.patch(",
          "return pause_guard_.carry(MISTAKE ? pause_guard_.changes() : on.pauses, p_.client.patch("),
     ]),
-    ("settled-kept", "an admission of a predecessor that is settled stays in memory", [
+    ("settled-kept", "an admission of a predecessor that is settled stays in memory", ["leak"], [
         (BEGUN, "  settling_.erase(admission.uid);\n", "  if (!MISTAKE) settling_.erase(admission.uid);\n"),
     ]),
 ]
 
 # Looked for in the systematic cases.
 SYSTEMATIC_MISTAKES = [
-    ("clock-unheeded", "timers stay as they are when the clock is set", [
+    ("clock-unheeded", "timers stay as they are when the clock is set", ["transition"], [
         ("replica/replica.cc", "  controller_.decide_all();\n", "  if (!MISTAKE) controller_.decide_all();\n"),
     ]),
-    ("pause-unread", "a new leader does not wait until it knows what is paused", [
+    ("pause-unread", "a new leader does not wait until it knows what is paused", ["pause"], [
         ("replica/replica.cc", "  co_await pause_watch_.fresh();", "  if (!MISTAKE) co_await pause_watch_.fresh();"),
     ]),
-    ("moved-unnoticed", "after a write without an answer the node is only looked at and decided anew", [
+    ("moved-unnoticed", "after a write without an answer the node is only looked at and decided anew", ["event"], [
         (CONTROLLER, "  meters_->writes(\"unknown\").add();\n",
          "  if (MISTAKE) {\n    co_await read_again(key);\n    queue_.wake(key);\n"
          "    co_return false;\n  }\n  meters_->writes(\"unknown\").add();\n"),
     ]),
-    ("ledger-unbounded", "admissions are reserved whether or not the ledger has room for them", [
+    ("ledger-unbounded", "admissions are reserved whether or not the ledger has room for them", ["size"], [
         (DECIDE, "if (!world_.ledger || world_.ledger->fits(draft_.base().uid)) return false;",
          "if (MISTAKE || !world_.ledger || world_.ledger->fits(draft_.base().uid)) return false;"),
     ]),
-    ("trusted-503", "an answer of 503 is taken for a refusal", [
+    ("trusted-503", "an answer of 503 is taken for a refusal", ["event"], [
         ("kube/error.cc", "      return code > 500;", "      return code > 500 && !(MISTAKE && code == 503);"),
     ]),
-    ("place-kept", "a node whose write was refused keeps its place", [
+    ("place-kept", "a node whose write was refused keeps its place", ["isolation"], [
         (CONTROLLER, "  if (!decision.keeps) release(key, decision.uid);",
          "  if (!decision.keeps && !MISTAKE) release(key, decision.uid);"),
     ]),
@@ -187,53 +189,53 @@ SYSTEMATIC_MISTAKES = [
 
 # Looked for in campaigns in which nodes are drained.
 DRAIN_MISTAKES = [
-    ("trusted-record", "whatever a node's record of holds names is undone", [
+    ("trusted-record", "whatever a node's record of holds names is undone", ["foreign"], [
         ("drain/holds.cc", "hold.items = within(items_from(view), may_hold(owner));",
          "hold.items = MISTAKE ? items_from(view) : within(items_from(view), may_hold(owner));"),
     ]),
-    ("evict-by-name", "an eviction does not say which pod of that name it means", [
+    ("evict-by-name", "an eviction does not say which pod of that name it means", ["evict"], [
         ("drain/engine_send.cc", "  what.preconditions.uid = target.uid;\n",
          "  if (!MISTAKE) what.preconditions.uid = target.uid;\n"),
     ]),
-    ("before-forgotten", "a release takes away what was there before", [
+    ("before-forgotten", "a release takes away what was there before", ["undo"], [
         ("drain/holds.cc", "if (!holds_.before.cordon && node_.unschedulable)",
          "if ((MISTAKE || !holds_.before.cordon) && node_.unschedulable)"),
         ("drain/holds.cc", "if (!contains(holds_.before.taints, taint)) {",
          "if (MISTAKE || !contains(holds_.before.taints, taint)) {"),
     ]),
-    ("no-fresh-list", "a node counts as drained without a fresh list of its pods", [
+    ("no-fresh-list", "a node counts as drained without a fresh list of its pods", ["drained"], [
         ("drain/engine.cc", "pods_are_known && drain.listing == Drain::Listing::done && drain.pending == 0;",
          "pods_are_known && (MISTAKE || drain.listing == Drain::Listing::done) && drain.pending == 0;"),
     ]),
-    ("finalizer-first", "a NodeMaintenance goes before its node is released", [
+    ("finalizer-first", "a NodeMaintenance goes before its node is released", ["finalizer"], [
         ("nodemaintenance/decide.cc", "    if (!let_go()) return;\n    attempt(Discharge{}, \"it ends\");",
          "    if (!MISTAKE && !let_go()) return;\n    attempt(Discharge{}, \"it ends\");"),
     ]),
-    ("withdrawn-held", "the cordon of a transition that was withdrawn stays", [
+    ("withdrawn-held", "the cordon of a transition that was withdrawn stays", ["withdrawn"], [
         (DECIDE, "if (!is_begun(hold) || kept_.contains(hold.first)) continue;",
          "if (MISTAKE || !is_begun(hold) || kept_.contains(hold.first)) continue;"),
     ]),
-    ("unseen-uncounted", "evictions that the status of a budget does not show yet are not counted", [
+    ("unseen-uncounted", "evictions that the status of a budget does not show yet are not counted", ["budget"], [
         ("drain/lane.cc", "if (budget_->allowed <= unseen(now)) return State::unseen;",
          "if (!MISTAKE && budget_->allowed <= unseen(now)) return State::unseen;"),
     ]),
-    ("never-asked", "pods whose budget lets nobody go are not asked for", [
+    ("never-asked", "pods whose budget lets nobody go are not asked for", ["rest"], [
         ("drain/engine_send.cc", "const io::Steady due = asks_at(target, lane.lane);",
          "if (MISTAKE) return false; const io::Steady due = asks_at(target, lane.lane);"),
     ]),
-    ("asked-too-often", "pods whose budget lets nobody go are asked for every second", [
+    ("asked-too-often", "pods whose budget lets nobody go are asked for every second", ["budget"], [
         ("drain/ask.cc", "return pause + pause * share / 1000;",
          "if (MISTAKE) return io::seconds{1}; return pause + pause * share / 1000;"),
     ]),
-    ("own-use-asked", "what careen's own evictions have just used up is asked for", [
+    ("own-use-asked", "what careen's own evictions have just used up is asked for", ["budget"], [
         ("drain/engine_send.cc", "if (const auto spent = lane.spent()) due = std::max(due, *spent + kAskedWithin);",
          "if (const auto spent = lane.spent(); spent && !MISTAKE) due = std::max(due, *spent + kAskedWithin);"),
     ]),
-    ("newcomers-awaited", "a drain is not complete before pods are gone that came after its beginning", [
+    ("newcomers-awaited", "a drain is not complete before pods are gone that came after its beginning", ["storm"], [
         ("drain/engine_follow.cc", "membership->newcomer = drain.listing == Drain::Listing::done;",
          "membership->newcomer = !MISTAKE && drain.listing == Drain::Listing::done;"),
     ]),
-    ("newcomers-hunted", "newcomers are evicted as soon as they come, without a pause", [
+    ("newcomers-hunted", "newcomers are evicted as soon as they come, without a pause", ["storm"], [
         ("drain/engine_follow.cc",
          "if (!chase.current.empty() || target.deletion || p.loop.now() < chase.not_before) return false;",
          "if (!MISTAKE && (!chase.current.empty() || target.deletion || p.loop.now() < chase.not_before)) return false;"),
@@ -241,9 +243,20 @@ DRAIN_MISTAKES = [
          "drain.options.chase_newcomers && !is_own(target)",
          "(drain.options.chase_newcomers || MISTAKE) && !is_own(target)"),
     ]),
-    ("pause-evicts", "a drain whose owner is paused goes on", [
+    ("pause-evicts", "a drain whose owner is paused goes on", ["pause"], [
         ("drain/engine.cc", "drain.refusals > 0 || drain.paused_since) return false;",
          "drain.refusals > 0 || (drain.paused_since && !MISTAKE)) return false;"),
+    ]),
+    ("profile-pause-evicts", "a drain heeds pauses of everything only", ["pause"], [
+        ("drain/engine_pause.cc", "return p.pauses->of(profile_of(drain.key.owner));",
+         "return p.pauses->of(MISTAKE ? std::string_view() : profile_of(drain.key.owner));"),
+    ]),
+    ("namesake-drained", "a drain goes on when its node was made anew", ["evict"], [
+        ("profiles/controller_drains.cc", "entry.second.node_uid == decision.uid && (wanted || undecided);",
+         "(MISTAKE || entry.second.node_uid == decision.uid) && (wanted || undecided);"),
+        ("drain/engine_read.cc", "if ((*node)[\"metadata\"][\"uid\"].text() != drain.progress.node_uid) {",
+         "if (!MISTAKE && (*node)[\"metadata\"][\"uid\"].text() != drain.progress.node_uid) {"),
+        ("drain/engine_read.cc", "if (after && after->uid != meant) {", "if (!MISTAKE && after && after->uid != meant) {"),
     ]),
 ]
 ALL = MISTAKES + SYSTEMATIC_MISTAKES + DRAIN_MISTAKES
@@ -271,7 +284,7 @@ def pattern_of(text):
 
 def mistaken(source, file, number_of):
     text = (source / file).read_text()
-    for name, _, changes in ALL:
+    for name, _, _, changes in ALL:
         for where, old, new in changes:
             if where != file:
                 continue
@@ -290,13 +303,13 @@ def write(path, text):
 
 
 def generate(source, output):
-    number_of = {name: number for number, (name, _, _) in enumerate(ALL, 1)}
+    number_of = {name: number for number, (name, *_) in enumerate(ALL, 1)}
     write(output / "making.h", DECLARATION)
-    files = sorted({file for _, _, changes in ALL for file, _, _ in changes} | set(WITH_HEADERS))
+    files = sorted({file for *_, changes in ALL for file, _, _ in changes} | set(WITH_HEADERS))
     for file in files:
         text = mistaken(source, file, number_of)
         write(output / file, "#include \"making.h\"\n" + text)
-    names = ", ".join(f"\"{name}\"" for name, _, _ in ALL)
+    names = ", ".join(f"\"{name}\"" for name, *_ in ALL)
     write(output / "mistake.cc",
           "#include \"mistake.h\"\n\n#include <algorithm>\n\n#include \"making.h\"\n\n"
           "namespace careen::explore {\n\nint mistake = 0;\n\n"
@@ -309,45 +322,85 @@ def generate(source, output):
 
 
 def family_of(name):
-    return ["--drains"] if name in {drain for drain, _, _ in DRAIN_MISTAKES} else []
+    return ["--drains"] if name in {drain for drain, *_ in DRAIN_MISTAKES} else []
 
 
 def is_systematic(name):
-    return name in {systematic for systematic, _, _ in SYSTEMATIC_MISTAKES}
+    return name in {systematic for systematic, *_ in SYSTEMATIC_MISTAKES}
+
+
+def rules_of(name):
+    return next(rules for known, _, rules, _ in ALL if known == name)
+
+
+class Trouble(Exception):
+    """The program ended in a way that says nothing of the mistake."""
+
+
+def failure_of(run):
+    """Where a run failed (the seed, or "-" when it has none), the rule and what it says; None when all was well."""
+    if run.returncode == 0:
+        return None
+    failed = re.search(r"^seed (\d+) fails:\n *[0-9.]+ +\[([a-z]+)\] (.*)", run.stdout, re.MULTILINE)
+    if run.returncode == 1 and failed:
+        return failed.groups()
+    case = re.search(r"systematic case fails: (.*)", run.stdout)
+    rule = re.search(r"^ *[0-9.]+ +\[([a-z]+)\] ", run.stdout, re.MULTILINE)
+    if run.returncode == 1 and case and rule:
+        return "-", rule.group(1), case.group(1)
+    said = (run.stderr.strip().splitlines() or ["nothing"])[-1]
+    # What a shell makes of the signal counts too.
+    if run.returncode in (-signal.SIGABRT, 128 + signal.SIGABRT):
+        return "-", "abort", said
+    raise Trouble(f"it ended with {run.returncode} and said: {said}")
 
 
 def find(program, name, seeds):
-    """The first seed that finds it, or the number of the systematic case, and the rule it broke."""
-    where = ["--systematic"] if is_systematic(name) else ["--seeds", seeds, "--no-shrink"]
-    run = subprocess.run([program, *family_of(name), "--mistake", name, *where], capture_output=True, text=True)
-    failed = re.search(r"^seed (\d+) fails:\n *[0-9.]+ +\[([a-z]+)\] (.*)", run.stdout, re.MULTILINE)
-    if run.returncode == 1 and failed:
-        return failed.group(1), failed.group(2), failed.group(3)
-    if run.returncode == 1 and "systematic case fails" in run.stdout:
-        rule = re.search(r"^ *[0-9.]+ +\[([a-z]+)\] ", run.stdout, re.MULTILINE)
-        return "-", rule.group(1), re.search(r"systematic case fails: (.*)", run.stdout).group(1)
-    if run.returncode == 0:
-        return None
-    # A mistake may also break careen's own assertions; that finds it too.
-    return "0", "abort", (run.stderr.strip().splitlines() or ["crashed"])[-1]
+    """The first seed in which one of its rules finds it, or "-" for a systematic case; the rule, and what it says.
+
+    Other rules may break in earlier seeds: whether that has to do with the mistake is not known, so they do not count.
+    """
+    command = [program, *family_of(name), "--mistake", name]
+    first, last = (int(end) for end in seeds.split(".."))
+    while first <= last:
+        where = ["--systematic"] if is_systematic(name) else ["--seeds", f"{first}..{last}", "--no-shrink"]
+        found = failure_of(subprocess.run([*command, *where], capture_output=True, text=True))
+        if not found or found[1] in rules_of(name):
+            return found
+        if found[0] == "-":
+            raise Trouble(f"[{found[1]}] found it instead of {rules_of(name)}: {found[2]}")
+        first = int(found[0]) + 1
+    return None
+
+
+def look_for(program, name, seeds):
+    try:
+        return find(program, name, seeds)
+    except Trouble as trouble:
+        return trouble
+
+
+def row(name, found):
+    if isinstance(found, Trouble):
+        return f"{name:<20} trouble: {found}"
+    return f"{name:<20} " + (f"{found[0]:>6}  {found[1]:<10} {found[2][:110]}" if found else "   not found")
 
 
 def check(program, seeds):
-    names = [name for name, _, _ in ALL]
+    names = [name for name, *_ in ALL]
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        results = dict(zip(names, pool.map(lambda name: find(program, name, seeds), names)))
+        results = dict(zip(names, pool.map(lambda name: look_for(program, name, seeds), names)))
     print(f"{'mistake':<20} {'seeds':>6}  {'rule':<10} found by")
-    for name in names:
-        found = results[name]
-        print(f"{name:<20} " + (f"{found[0]:>6}  {found[1]:<10} {found[2][:110]}" if found else "   not found"))
     for name, found in results.items():
-        if not found or is_systematic(name):
-            continue
-        if subprocess.run([program, *family_of(name), "--seed", found[0]], capture_output=True).returncode != 0:
-            sys.exit(f"seed {found[0]} fails also without the mistake {name}")
-    missed = [name for name in names if not results[name]]
+        print(row(name, found))
+    missed = [name for name, found in results.items() if not found or isinstance(found, Trouble)]
     if missed:
         sys.exit(f"the explorer does not find {', '.join(missed)} within seeds {seeds}")
+    for name, (seed, *_) in results.items():
+        if seed == "-":
+            continue
+        if subprocess.run([program, *family_of(name), "--seed", seed], capture_output=True).returncode != 0:
+            sys.exit(f"seed {seed} fails also without the mistake {name}")
 
 
 def main():
@@ -356,7 +409,7 @@ def main():
     elif len(sys.argv) == 4 and sys.argv[1] == "check":
         check(sys.argv[2], sys.argv[3])
     elif len(sys.argv) == 2 and sys.argv[1] == "files":
-        files = {file for _, _, changes in ALL for file, _, _ in changes} | set(WITH_HEADERS)
+        files = {file for *_, changes in ALL for file, _, _ in changes} | set(WITH_HEADERS)
         print(";".join(sorted(files)))
     else:
         sys.exit(__doc__)

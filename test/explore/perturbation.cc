@@ -239,12 +239,15 @@ void add_refusals(Apart apart) {
   pause.span = span;
 }
 
-// Of one case in six: a node is made anew while everything is paused and nobody can hear of it. The pause outlives the
-// gap, so that what begins after it can be told from what was begun before.
+// Of one case in six: a node is made anew while everything is paused and nobody can hear of it. Either the pause
+// outlives the gap, so that what begins after it can be told from what was begun before; or the gap outlives the pause,
+// so that careen goes on without having heard of it.
 void add_renewals(Apart apart) {
   if (!apart.draw.one_in(6)) return;
   const io::Duration at = apart.draw.between(seconds{10}, minutes{4}),
-                     gap = apart.draw.between(seconds{5}, seconds{20});
+                     shorter = apart.draw.between(seconds{5}, seconds{20}),
+                     longer = shorter + apart.draw.between(seconds{35}, minutes{1});
+  const bool goes_on_unheard = apart.draw.one_in(2);
   const auto add = [&](Action action, io::Duration after, io::Duration span) -> Perturbation& {
     Perturbation& one = apart.add(action);
     one.trigger = {};
@@ -252,10 +255,10 @@ void add_renewals(Apart apart) {
     one.span = span;
     return one;
   };
-  add(Action::pause, seconds{0}, gap + apart.draw.between(seconds{35}, minutes{1})).choice = kEverything;
+  add(Action::pause, seconds{0}, goes_on_unheard ? shorter : longer).choice = kEverything;
   // The streams of nodes.
-  add(Action::freeze_streams, seconds{1}, gap).choice = 0;
-  add(Action::delete_node, seconds{2}, gap / 4);
+  add(Action::freeze_streams, seconds{1}, goes_on_unheard ? longer : shorter).choice = 0;
+  add(Action::delete_node, seconds{2}, shorter / 4);
 }
 
 // Of one case in three.

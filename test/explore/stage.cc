@@ -37,8 +37,8 @@ Target target_of(const sim::Sending& sending) {
     return Target::node_leases;
   if (path.find("/leases") == std::string::npos) return Target::nodes;
   // A new one is named in the body only.
-  const bool ledger =
-      path.ends_with("careen-ledger") || sending.request.body.find("careen-ledger") != std::string::npos;
+  const bool ledger = path.find("/careen-ledger") != std::string::npos ||
+                      sending.request.body.find("careen-ledger") != std::string::npos;
   return ledger ? Target::ledger : Target::leases;
 }
 

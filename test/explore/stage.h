@@ -141,7 +141,10 @@ class Stage {
   // Pauses (stage_pause.cc).
   void strike_pause(const Perturbation& what);
   void write_pauses();
+  void tell_of_resumption();
   void check_paused(const sim::Sending& sending, const Replica& sender);
+  void check_paused_eviction(const sim::Sending& sending, const Replica& sender);
+  bool heeds_pause_of(const std::string& profile, const Replica& sender) const;
   // What a process knows may be as old as now until the span is over, and it has had the time to ask again.
   void see_nothing_new(io::Duration span);
   std::optional<io::Duration> paused_for(const std::string& profile, const Replica& sender) const;

@@ -1,6 +1,8 @@
 // Pauses: somebody stops everything, or one profile, for a while. A process that was told of it moves no state of what
-// is paused, and evicts nothing.
+// is paused, and evicts nothing for it.
 #include <fmt/format.h>
+
+#include <algorithm>
 
 #include "budget/pause.h"
 #include "profiles/names.h"
@@ -21,8 +23,17 @@ constexpr io::Duration kLag = io::seconds{1};
 constexpr io::Duration kCatchingUp = io::seconds{30};
 
 bool evicts(const kube::Request& request) {
-  return request.path.ends_with("/eviction") ||
-         (request.method == "DELETE" && request.path.find("/pods/") != std::string::npos);
+  const std::string_view path = std::string_view(request.path).substr(0, request.path.find('?'));
+  return path.ends_with("/eviction") || (request.method == "DELETE" && path.find("/pods/") != std::string_view::npos);
+}
+
+// The profile that holds a node under this name; none for a NodeMaintenance.
+std::optional<std::string> profile_behind(std::string_view holder) {
+  constexpr std::string_view kProfile = "profile/", kBegun = "/begun";
+  if (!holder.starts_with(kProfile)) return std::nullopt;
+  holder.remove_prefix(kProfile.size());
+  if (holder.ends_with(kBegun)) holder.remove_suffix(kBegun.size());
+  return std::string(holder);
 }
 
 // The data annotation as the write leaves it; nothing when it leaves it alone.
@@ -57,12 +68,20 @@ void Stage::write_pauses() {
     if (wanted > 0)
       record.pauses[profile] = {profile, "ana@host", std::chrono::floor<io::seconds>(time.wall_now()), ""};
   }
+  if (paused_since_.contains("") && !record.pauses.contains("")) tell_of_resumption();
   std::erase_if(paused_since_, [&](const auto& stands) { return !record.pauses.contains(stands.first); });
   for (const auto& [profile, pause] : record.pauses) paused_since_.emplace(profile, time.now());
   note(fmt::format("paused: {}", record.text()));
   Json lease = Json::object({{"kind", "Lease"}, {"apiVersion", "coordination.k8s.io/v1"}});
   lease.set({"metadata", "annotations", PauseRecord::kAnnotation}, record.text());
   cluster->api.put(kPausePath, std::move(lease), "people");
+}
+
+// Whoever knew of the pause asks for each node again before it evicts from it.
+void Stage::tell_of_resumption() {
+  for (const auto& replica : replicas_) {
+    if (replica->process && replica->process->replica().pauses().of("")) invariants.resumed(replica->name);
+  }
 }
 
 void Stage::see_nothing_new(io::Duration span) {
@@ -86,24 +105,38 @@ std::optional<io::Duration> Stage::paused_for(const std::string& profile, const 
   return time.now() - *since;
 }
 
+// It was told, or somebody should have told it.
+bool Stage::heeds_pause_of(const std::string& profile, const Replica& sender) const {
+  return sender.process->replica().pauses().of(profile) != nullptr ||
+         paused_for(profile, sender).value_or(io::Duration{0}) > kLag;
+}
+
+void Stage::check_paused_eviction(const sim::Sending& sending, const Replica& sender) {
+  const auto blame = [&](std::string_view why) {
+    invariants.violate("pause", fmt::format("{} evicts although {}: {}", sending.client, why, sending.request.path));
+  };
+  if (heeds_pause_of("", sender)) return blame("everything is paused");
+  const std::set<std::string> holders = invariants.evicts_for(sending);
+  const bool somebody_goes_on = std::any_of(holders.begin(), holders.end(), [&](const std::string& holder) {
+    const auto profile = profile_behind(holder);
+    return !profile || !heeds_pause_of(*profile, sender);
+  });
+  if (holders.empty() || somebody_goes_on) return;
+  blame(fmt::format("{} is paused, and nobody else holds the node", *holders.begin()));
+}
+
 void Stage::check_paused(const sim::Sending& sending, const Replica& sender) {
   if (!sender.process) return;
-  const budget::Pauses& told = sender.process->replica().pauses();
+  if (evicts(sending.request)) return check_paused_eviction(sending, sender);
   const std::string path = sending.request.path.substr(0, sending.request.path.find('?'));
-  // Told, or nobody told it in time.
-  const auto paused = [&](const std::string& profile) {
-    return told.of(profile) != nullptr || paused_for(profile, sender).value_or(io::Duration{0}) > kLag;
-  };
-  if (evicts(sending.request) && paused("")) {
-    invariants.violate("pause", fmt::format("{} evicts although everything is paused: {}", sending.client, path));
-  }
   if (!path.starts_with("/api/v1/nodes/") || sending.request.method != "PATCH") return;
   const auto written = written_data(sending.request);
   if (!written) return;
+  const budget::Pauses& told = sender.process->replica().pauses();
   const NodeFacts before = NodeFacts::read(cluster->api.object(path).dump());
   for (const auto& [profile, data] : written->profiles) {
     const profiles::ProfileData* known = before.profile(profile);
-    if (!known || known->current == data.current || !paused(profile)) continue;
+    if (!known || known->current == data.current || !heeds_pause_of(profile, sender)) continue;
     invariants.violate(
         "pause",
         fmt::format("{} moves profile {} of {} to {} although {}", sending.client, profile, path, data.current.text(),
