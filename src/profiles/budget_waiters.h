@@ -2,6 +2,7 @@
 // longest waiting first, and is offered on when the node does not take it.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -31,6 +32,10 @@ class BudgetWaiters {
   // Nodes that wait for the scope to fill.
   std::vector<std::string> waiting_for_rise(const Scope& scope) const;
   size_t waiting(const BudgetKey& key) const;
+  size_t nodes_if(const std::function<bool(const std::string&)>& fits) const {
+    return static_cast<size_t>(
+        std::count_if(entries_.begin(), entries_.end(), [&](const auto& entry) { return fits(entry.first); }));
+  }
   bool empty() const { return queues_.empty() && rises_.empty(); }
   void clear();
 

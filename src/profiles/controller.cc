@@ -678,7 +678,13 @@ void Controller::finish(const std::string& uid) {
 }
 
 std::vector<std::pair<std::string_view, size_t>> Controller::unfinished() const {
+  const auto is_gone = [this](const std::string& node) { return !p_.nodes.find(node); };
+  const auto drained =
+      std::count_if(draining_.begin(), draining_.end(), [&](const auto& of) { return is_gone(of.first); });
   return {{"transitions begun", begun_.size()},
+          {"leases of transitions", lease_facts_.unfinished()},
+          {"nodes that wait and are gone", waiters_.nodes_if(is_gone) + topic_waiters_.nodes_if(is_gone)},
+          {"nodes that are drained and are gone", static_cast<size_t>(drained)},
           {"messages with the courier", parcels_.size() + courier_.pending()},
           {"messages being rendered", rendering_.size()},
           {"nodes fetched for a message", documents_.size()},

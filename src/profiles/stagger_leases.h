@@ -76,6 +76,7 @@ class StaggerLeases {
     if (const auto found = begun_.find(key); found != begun_.end()) begun_.erase(found);
   }
   bool begun_by(std::string_view node, std::string_view key) const;
+  size_t unfinished() const { return taken_.size() + begun_.size(); }
 
   // Until when the lease is held by somebody, itself included; nullopt: free, but for what decisions have taken.
   std::optional<io::Wall> held_until(std::string_view key, io::Wall now) const;

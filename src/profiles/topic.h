@@ -2,7 +2,9 @@
 // becomes another one, and only then.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <set>
 #include <string>
@@ -34,6 +36,10 @@ class TopicWaiters {
   // In the order of their names.
   std::vector<std::string> of(Topic topic) const;
   bool any(Topic topic) const { return by_topic_.contains(topic); }
+  size_t nodes_if(const std::function<bool(const std::string&)>& fits) const {
+    return static_cast<size_t>(
+        std::count_if(by_node_.begin(), by_node_.end(), [&](const auto& entry) { return fits(entry.first); }));
+  }
   void clear();
 
  private:

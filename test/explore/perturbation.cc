@@ -223,13 +223,15 @@ void add_pauses(Apart apart) {
 }
 
 // Of one case in four; often right from the start, when nothing is known yet, and then often while everything is
-// paused. Never so long that the right would have to be taken for missing.
+// paused.
 void add_refusals(Apart apart) {
   if (!apart.draw.one_in(4)) return;
   Perturbation& forbid = apart.add(Action::forbid);
   forbid.code = apart.draw.of({401, 403});
   forbid.span = apart.draw.one_in(2) ? apart.draw.between(seconds{1}, seconds{9})
                                      : apart.draw.between(seconds{10}, minutes{forbid.code == 401 ? 5 : 2});
+  // So long that the right is taken to be missing.
+  if (forbid.code == 403 && apart.draw.one_in(4)) forbid.span = apart.draw.between(minutes{4}, minutes{6});
   if (apart.draw.one_in(2)) forbid.trigger = {};
   if (forbid.trigger.kind != Trigger::Kind::at || !apart.draw.one_in(2)) return;
   const Trigger trigger = forbid.trigger;

@@ -67,7 +67,9 @@ void Stage::strike_sticky(const Perturbation& what) {
         return sending.writes() && path.starts_with("/api/v1/nodes/") &&
                stuck.contains(std::string(path.substr(path.rfind('/') + 1)));
       };
-      return stick(concerns, broken_webhook(), what.span);
+      return stick(concerns,
+                   what.code == 502 ? sim::ApiServer::refusal(what.code, "", "bad gateway") : broken_webhook(),
+                   what.span);
     }
     default: {
       const auto concerns = [which = what.choice % 2](const sim::Sending& sending) {
