@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <climits>
 #include <list>
+#include <map>
 #include <optional>
 
 #include "io/http_message.h"
@@ -38,6 +40,11 @@ struct Core {
   }
   // Closes whoever is unfinished longest until what is held fits again. A single one may hold as much as it likes.
   void shed();
+  // Lets requests be handled as long as there may be more of them.
+  void give_turns();
+  ServerConnection* next_turn() const;
+  int handling_of(const std::string& peer) const;
+  void count_handling(const std::string& peer, int change);
 
   RealLoop& loop;
   ServerOptions options;
@@ -45,7 +52,9 @@ struct Core {
   std::unique_ptr<ServerTls> tls;            // null: plain
   std::list<ServerConnection*> connections;  // the one that is in its phase longest first
   size_t held = 0;                           // bytes, of all connections
-  std::function<void()> on_room;             // a connection has left, or could
+  int handling = 0;                          // requests
+  std::map<std::string, int> handling_by_peer;
+  std::function<void()> on_room;  // a connection has left, or could
   Scope handlers;
 };
 
@@ -53,6 +62,7 @@ enum class Phase {
   handshake,
   waiting,  // for a request of which nothing has come
   request,  // some of it has come
+  queued,   // all of it has; it waits for its turn
   handling,
   writing,    // the answer, or a piece of it
   streaming,  // between two pieces
@@ -69,6 +79,7 @@ class ServerConnection final : public std::enable_shared_from_this<ServerConnect
         parser_(core.options.max_body),
         timer_(core.loop, [this] { close(); }),
         since_(core.loop.now()),
+        turn_(core.loop),
         sent_(core.loop),
         gone_(core.loop) {
     place_ = core.connections.insert(core.connections.end(), this);
@@ -92,6 +103,17 @@ class ServerConnection final : public std::enable_shared_from_this<ServerConnect
     stream_->close();
     forget();
   }
+
+  // Its request may be handled now.
+  void take_turn() {
+    enter(Phase::handling);
+    no_limit();
+    hold(0);
+    turn_.open();
+  }
+  // Until then, or until the client has gone.
+  Task<void> turn() { co_await turn_.wait(); }
+  bool queued() const { return phase_ == Phase::queued; }
 
   // Takes the answer of the handler.
   void respond(ServerResponse response) {
@@ -253,15 +275,23 @@ class ServerConnection final : public std::enable_shared_from_this<ServerConnect
     no_limit();
     if (core_ == nullptr) return;
     gone_.open();
+    turn_.open();
     sent_.notify();
     core_->held -= std::exchange(held_, 0);
-    std::exchange(core_, nullptr)->left(place_);
+    Core& core = *std::exchange(core_, nullptr);
+    const bool was_handled = phase_ == Phase::handling;
+    if (was_handled) core.count_handling(peer(), -1);
+    core.left(place_);
+    if (was_handled) core.give_turns();
   }
   void enter(Phase phase) {
-    phase_ = phase;
+    const bool was_handled = std::exchange(phase_, phase) == Phase::handling;
     since_ = core_->loop.now();
     core_->connections.splice(core_->connections.end(), core_->connections, place_);
+    if (phase == Phase::handling) core_->count_handling(peer(), +1);
+    if (was_handled) core_->count_handling(peer(), -1);
     core_->on_room();
+    if (was_handled) core_->give_turns();
   }
   // Closes the connection if it is the one that has to make room.
   void hold(size_t bytes) {
@@ -289,6 +319,7 @@ class ServerConnection final : public std::enable_shared_from_this<ServerConnect
   size_t held_ = 0;
   bool head_only_ = false;
   bool sending_ = false;
+  Gate turn_;
   Signal sent_;
   Gate gone_;
   size_t lingered_ = 0;
@@ -314,6 +345,8 @@ Task<void> answer_in_pieces(Loop& loop, ServerConnection& connection, ServerResp
 }
 
 Task<void> answer(Core& core, std::shared_ptr<ServerConnection> connection, ServerRequest request) {
+  co_await connection->turn();
+  if (connection->gone()) co_return;
   const bool head_only = request.method == "HEAD";
   ServerResponse response = co_await core.handler(std::move(request));
   if (response.stream && !head_only) co_return co_await answer_in_pieces(core.loop, *connection, std::move(response));
@@ -326,10 +359,42 @@ void ServerConnection::handle() {
   request->peer = peer_.address;
   request->local = peer_.local;
   head_only_ = request->method == "HEAD";
-  enter(Phase::handling);
-  no_limit();
-  hold(0);
+  enter(Phase::queued);
+  limit(core_->options.body_timeout);
+  turn_.close();
   core_->handlers.spawn(answer(*core_, shared_from_this(), std::move(*request)));
+  core_->give_turns();
+}
+
+void Core::give_turns() {
+  while (ServerConnection* next = next_turn()) next->take_turn();
+}
+
+// Who waits longest, of those of whose address the fewest are being handled.
+ServerConnection* Core::next_turn() const {
+  if (options.max_handling > 0 && handling >= options.max_handling) return nullptr;
+  ServerConnection* next = nullptr;
+  int fewest = options.max_handling_per_peer > 0 ? options.max_handling_per_peer : INT_MAX;
+  for (ServerConnection* connection : connections) {
+    if (!connection->queued()) continue;
+    const int its = handling_of(connection->peer());
+    if (its >= fewest) continue;
+    fewest = its;
+    next = connection;
+  }
+  return next;
+}
+
+int Core::handling_of(const std::string& peer) const {
+  const auto it = handling_by_peer.find(peer);
+  return it == handling_by_peer.end() ? 0 : it->second;
+}
+
+void Core::count_handling(const std::string& peer, int change) {
+  handling += change;
+  int& its = handling_by_peer[peer];
+  its += change;
+  if (its == 0) handling_by_peer.erase(peer);
 }
 
 void Core::shed() {

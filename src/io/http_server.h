@@ -58,8 +58,8 @@ struct ServerOptions {
   std::shared_ptr<const KeyPair> named_pair;
   size_t max_body = 4 << 20;
   // How long a client may take in all, however busily it sends: for the handshake; from a request's first byte, or the
-  // beginning of the connection, to the end of the head; from there to the end of the body; to take an answer, or one
-  // piece of it.
+  // beginning of the connection, to the end of the head; from there to the end of the body, and as long again until it
+  // is its turn; to take an answer, or one piece of it.
   Duration handshake_timeout = seconds{10};
   Duration head_timeout = seconds{10};
   Duration body_timeout = seconds{10};
@@ -71,6 +71,11 @@ struct ServerOptions {
   int max_connections = 256;
   // Of these, for one address; 0: all. Who has more makes room among their own.
   int max_per_peer = 0;
+  // Requests that are being answered at once, of all and of one address; 0: any number. The next ones wait for their
+  // turn, in which those come first of whose address the fewest are being answered, and may have to make room: so a
+  // slow handler cannot take all connections. A stream that has begun no longer counts.
+  int max_handling = 0;
+  int max_handling_per_peer = 0;
   // Bytes of unfinished requests and of whole answers that are not taken yet, of all connections together; 0: any
   // number. Beyond it, whoever is unfinished longest makes room; pieces of streams do not count.
   size_t max_held = 0;

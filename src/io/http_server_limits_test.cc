@@ -151,6 +151,56 @@ TEST_F(CrowdTest, WhoIsBeingAnsweredStays) {
   EXPECT_EQ(running, 2);
 }
 
+// Two addresses whose shares are all connections there are, each with requests whose answers do not come.
+TEST_F(CrowdTest, AnswersThatTakeLongKeepNobodyOut) {
+  options.max_connections = 8;
+  options.max_per_peer = 4;
+  options.max_handling = 4;
+  options.max_handling_per_peer = 2;
+  serve([&](ServerRequest request) {
+    return request.path == "/slow" ? answered_after(gate, running) : answered("hello");
+  });
+  for (int i = 0; i < 4; ++i) {
+    for (const char* from : {"127.0.0.4", "127.0.0.5"}) connect(from, "GET /slow HTTP/1.1\r\nHost: x\r\n\r\n");
+  }
+  until([&] { return running == 4; });
+  // It is let in, and the first to be answered when one of the four is, although others have waited longer.
+  RawClient& late = connect("127.0.0.9", kGet);
+  until([&] { return closed() == 1; });
+  EXPECT_EQ(running, 4);
+  gate.open();
+  EXPECT_THAT(answer_to(late), HasSubstr("hello"));
+  until([&] { return running == 7; });
+}
+
+TEST_F(CrowdTest, AnAddressWithSlowAnswersLeavesTurnsToOthers) {
+  options.max_handling = 4;
+  options.max_handling_per_peer = 2;
+  serve([&](ServerRequest request) {
+    return request.path == "/slow" ? answered_after(gate, running) : answered("hello");
+  });
+  for (int i = 0; i < 10; ++i) connect("127.0.0.4", "GET /slow HTTP/1.1\r\nHost: x\r\n\r\n");
+  until([&] { return running == 2; });
+  EXPECT_THAT(answer_to(connect("127.0.0.9", kGet)), HasSubstr("hello"));
+  EXPECT_EQ(running, 2);
+  gate.open();
+  until([&] { return running == 10; });
+}
+
+TEST_F(CrowdTest, WhoseTurnDoesNotComeIsDropped) {
+  options.max_handling = 1;
+  options.body_timeout = milliseconds{100};
+  serve([&](ServerRequest) { return answered_after(gate, running); });
+  RawClient& first = connect("127.0.0.1", kGet);
+  until([&] { return running == 1; });
+  RawClient& second = connect("127.0.0.1", kGet);
+  until([&] { return second.closed(); });
+  EXPECT_FALSE(first.closed());
+  gate.open();
+  until([&] { return first.heard().find("late") != std::string::npos; });
+  EXPECT_EQ(running, 1);
+}
+
 // Sending a byte now and then does not make it longer.
 TEST_F(CrowdTest, EachPartOfARequestHasItsTime) {
   options.head_timeout = options.body_timeout = milliseconds{300};

@@ -16,8 +16,9 @@ struct AdmissionRequest {
   std::string name;       // empty when the server is to generate it
   std::string ns;
   bool dry_run = false;
-  Json object;      // null for DELETE
-  Json old_object;  // null for CREATE
+  Json object;       // null for DELETE
+  Json old_object;   // null for CREATE
+  std::string peer;  // the address it came from, which anybody may have who reaches the port
 };
 
 struct AdmissionVerdict {

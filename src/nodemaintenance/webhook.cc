@@ -24,6 +24,8 @@ constexpr int kAttempts = 2;
 // Between two looks for an object that was admitted.
 constexpr io::Duration kFirstPause = io::milliseconds{100};
 constexpr io::Duration kLongestPause = io::seconds{1};
+// So long after its admission an object that comes at all is in the list, nearly always.
+constexpr io::Duration kComesSoon = io::seconds{1};
 constexpr int kPageSize = 500;
 constexpr size_t kLongestName = 253;
 
@@ -50,7 +52,11 @@ std::optional<AdmissionVerdict> unreadable(const Json& object, std::string_view 
 }  // namespace
 
 Webhook::Webhook(kube::Client& client, WebhookOptions options)
-    : loop_(client.loop()), client_(client), options_(options), reads_(loop_, options.most_reads) {}
+    : loop_(client.loop()),
+      client_(client),
+      options_(options),
+      reads_(loop_, options.most_reads),
+      waiting_(options.most_waiting, options.most_waiting_for_a_peer) {}
 
 Task<AdmissionVerdict> Webhook::judge(const AdmissionRequest& request) {
   const std::string& operation = request.operation;
@@ -64,6 +70,7 @@ Task<AdmissionVerdict> Webhook::judge(const AdmissionRequest& request) {
   // A generated name is in the object, but not in the request.
   Subject subject{.name = std::string(text_at(request.object.view(), "/metadata/name")),
                   .node = std::string(text_at(request.object.view(), "/spec/nodeName")),
+                  .peer = request.peer,
                   .dry_run = request.dry_run,
                   .give_up = loop_.wall_now() + options_.patience};
   if (subject.name.empty()) subject.name = request.name;
@@ -112,6 +119,7 @@ Task<kube::Result<std::string>> Webhook::read_node(std::string name, io::Wall gi
 Task<AdmissionVerdict> Webhook::judge_existing_node(Subject subject) {
   for (io::Duration pause = kFirstPause;; pause = std::min(2 * pause, kLongestPause)) {
     uint64_t arrivals = arrivals_;
+    subject.looked_at = loop_.now();
     const auto objects = co_await list(kResource, "", "", subject.give_up);
     if (!objects) {
       co_return AdmissionVerdict::deny(
@@ -131,15 +139,16 @@ Task<AdmissionVerdict> Webhook::judge_existing_node(Subject subject) {
       co_return already_exists(subject.node);
     }
     if (outdated) continue;
+    AdmissionVerdict unless_it_changes = already_exists(subject.node);
     if (!awaits_another(subject)) {
-      AdmissionVerdict verdict = co_await judge_control_plane(subject, maintenances);
-      if (!verdict.allowed) co_return verdict;
+      Spared spared = co_await judge_control_plane(subject, maintenances);
+      if (!spared.verdict.allowed && !spared.may_change) co_return std::move(spared.verdict);
       // Asked again: others were judged while this one waited for answers.
       if (arrivals != arrivals_) continue;
-      if (!awaits_another(subject)) co_return admit(subject);
+      if (spared.verdict.allowed && !awaits_another(subject)) co_return admit(subject);
+      if (!spared.verdict.allowed) unless_it_changes = std::move(spared.verdict);
     }
-    if (loop_.wall_now() + pause >= subject.give_up) co_return already_exists(subject.node);
-    if (!subject.waits_since) subject.waits_since = loop_.now();
+    if (loop_.wall_now() + pause >= subject.give_up) co_return unless_it_changes;
     co_await io::sleep_for(loop_, pause);
   }
 }
@@ -154,12 +163,37 @@ void Webhook::forget_what_is_there(const std::vector<Listed>& maintenances) {
   }
 }
 
-bool Webhook::awaits_another(const Subject& subject) const {
+bool Webhook::may_wait(Subject& subject) {
+  if (!subject.waits_since) {
+    subject.waits_since = loop_.now();
+    subject.place = waiting_.enter(subject.peer);
+  }
+  return subject.place && !subject.place->lost();
+}
+
+bool Webhook::has_waited_enough(const Subject& subject) const {
+  return subject.waits_since && loop_.now() >= *subject.waits_since + options_.on_the_way;
+}
+
+bool Webhook::awaits_another(Subject& subject) {
   const auto it = on_the_way_.find(subject.node);
   if (it == on_the_way_.end() || it->second.forget_at <= loop_.now()) return false;
   // Nobody waits longer, also if one after the other is admitted and never comes.
-  if (subject.waits_since && loop_.now() >= *subject.waits_since + options_.on_the_way) return false;
-  return it->second.name.empty() || it->second.name != subject.name;
+  if (has_waited_enough(subject)) return false;
+  if (!it->second.name.empty() && it->second.name == subject.name) return false;
+  // Without a place the list decides: if both come, the controller settles it.
+  return may_wait(subject);
+}
+
+bool Webhook::may_still_come(std::string_view node, const Subject& subject) const {
+  const auto it = on_the_way_.find(node);
+  if (it == on_the_way_.end() || it->second.forget_at <= loop_.now()) return false;
+  // Nobody settles two who go at once. So who has no place is refused rather than let through unseen.
+  if (!has_waited_enough(subject) || !subject.place || subject.place->lost()) return true;
+  // It has waited as long as anything may take that was on the way when it came. What was admitted since may be another
+  // that has waited, and was faster: its object gets the time to appear. If there is always one more, most likely none
+  // of them is real, and the list decides before time is up.
+  return subject.looked_at < it->second.since + kComesSoon && loop_.wall_now() + kLongestPause < subject.give_up;
 }
 
 AdmissionVerdict Webhook::admit(const Subject& subject) {
@@ -173,7 +207,10 @@ void Webhook::remember(const Subject& subject) {
       return a.second.forget_at < b.second.forget_at;
     }));
   }
-  on_the_way_[subject.node] = {subject.name, loop_.now() + options_.on_the_way};
+  Admitted& entry = on_the_way_[subject.node];
+  // Who tries again is not newer: asking again and again must not keep others waiting.
+  const bool again = entry.forget_at > loop_.now() && entry.name == subject.name;
+  entry = {subject.name, again ? entry.since : loop_.now(), loop_.now() + options_.on_the_way};
 }
 
 kube::CallOptions Webhook::reading(io::Wall give_up, std::string query) const {

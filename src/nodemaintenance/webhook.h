@@ -4,11 +4,14 @@
 // Two creations for one node at the same time would both find nothing. So an admission is remembered until the object
 // is there: a second creation for that node waits and looks again. It is refused when the first one's object appears,
 // and goes through when it has not appeared for `on_the_way`, because the creation failed after all, say by another
-// webhook. The same name may always try again: the API server keeps no two objects of one name.
+// webhook. The same name may always try again: the API server keeps no two objects of one name. A creation that the
+// control plane could spare but for one that is on the way waits in the same manner: whoever reaches the port can have
+// something admitted that never comes.
 #pragma once
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -19,6 +22,7 @@
 #include "io/task.h"
 #include "kube/admission.h"
 #include "kube/error.h"
+#include "nodemaintenance/waiting_room.h"
 
 namespace careen::kube {
 class Client;
@@ -40,6 +44,10 @@ struct WebhookOptions {
   size_t most_on_the_way = 1000;
   // Reads at once: whoever reaches the port can have us read.
   int most_reads = 8;
+  // Creations that wait for another's object, in all and from one address. For what comes beyond it, the list decides
+  // about its own node, and what is on the way about the majority of the control plane.
+  size_t most_waiting = 32;
+  size_t most_waiting_for_a_peer = 8;
 };
 
 class Webhook {
@@ -62,16 +70,25 @@ class Webhook {
   // One that was admitted and has not been seen yet.
   struct Admitted {
     std::string name;
+    io::Steady since;  // under this name
     io::Steady forget_at;
   };
   // What is to be created.
   struct Subject {
     std::string name;
     std::string node;
+    std::string peer;
     bool dry_run = false;
     io::Wall give_up{};
-    std::optional<io::Steady> waits_since = {};  // for another's object
+    std::optional<io::Steady> waits_since = {};      // for another's object
+    std::unique_ptr<WaitingRoom::Place> place = {};  // null: it does not wait, or there is none for it
+    io::Steady looked_at{};                          // when the latest list was asked for
     kube::Json node_object = {};
+  };
+  // Whether the control plane can spare the node.
+  struct Spared {
+    Verdict verdict;
+    bool may_change = false;  // it is refused only for what is on the way, and may wait for that
   };
 
   io::Task<Verdict> judge_creation(Subject subject);
@@ -79,12 +96,12 @@ class Webhook {
   io::Task<Verdict> judge_existing_node(Subject subject);
   static Verdict judge_update(const kube::AdmissionRequest& request);
 
-  io::Task<Verdict> judge_control_plane(const Subject& subject, const std::vector<Listed>& maintenances);
+  io::Task<Spared> judge_control_plane(Subject& subject, const std::vector<Listed>& maintenances);
   io::Task<kube::Result<bool>> on_openshift(io::Wall give_up);
   io::Task<Verdict> judge_etcd(const Subject& subject);
   io::Task<Verdict> judge_etcd_pod(const Subject& subject, std::string selector);
-  Verdict judge_majority(const Subject& subject, const std::vector<kube::Json>& control_plane,
-                         const std::vector<Listed>& maintenances) const;
+  Spared judge_majority(Subject& subject, const std::vector<kube::Json>& control_plane,
+                        const std::vector<Listed>& maintenances);
 
   io::Task<kube::Result<std::vector<kube::Json>>> list(kube::Resource resource, std::string ns, std::string selectors,
                                                        io::Wall give_up);
@@ -92,7 +109,12 @@ class Webhook {
   kube::CallOptions reading(io::Wall give_up, std::string query = {}) const;
 
   void forget_what_is_there(const std::vector<Listed>& maintenances);
-  bool awaits_another(const Subject& subject) const;
+  // From the first time that it is asked on, the subject waits.
+  bool may_wait(Subject& subject);
+  bool has_waited_enough(const Subject& subject) const;
+  bool awaits_another(Subject& subject);
+  // Whether an admission for this control-plane node counts against the majority.
+  bool may_still_come(std::string_view node, const Subject& subject) const;
   Verdict admit(const Subject& subject);
   void remember(const Subject& subject);
 
@@ -100,6 +122,7 @@ class Webhook {
   kube::Client& client_;
   WebhookOptions options_;
   io::Semaphore reads_;
+  WaitingRoom waiting_;
   std::map<std::string, Admitted, std::less<>> on_the_way_;  // by node
   uint64_t arrivals_ = 0;                                    // admissions whose object has been seen
   std::optional<bool> openshift_;                            // once it is known

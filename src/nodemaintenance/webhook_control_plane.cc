@@ -85,20 +85,20 @@ io::Result<std::string> plain_selector(JsonView selector) {
   return out;
 }
 
-Task<AdmissionVerdict> Webhook::judge_control_plane(const Subject& subject, const std::vector<Listed>& maintenances) {
-  if (!in_control_plane(subject.node_object.view())) co_return AdmissionVerdict::allow();
+Task<Webhook::Spared> Webhook::judge_control_plane(Subject& subject, const std::vector<Listed>& maintenances) {
+  if (!in_control_plane(subject.node_object.view())) co_return Spared{AdmissionVerdict::allow()};
   const auto openshift = co_await on_openshift(subject.give_up);
   if (!openshift) {
-    co_return AdmissionVerdict::deny(
-        "could not find out whether the control plane is one of OpenShift, please try again: " +
-        openshift.error().message);
+    co_return Spared{
+        AdmissionVerdict::deny("could not find out whether the control plane is one of OpenShift, please try again: " +
+                               openshift.error().message)};
   }
-  if (*openshift) co_return co_await judge_etcd(subject);
-  if (!options_.protect_control_plane) co_return AdmissionVerdict::allow();
+  if (*openshift) co_return Spared{co_await judge_etcd(subject)};
+  if (!options_.protect_control_plane) co_return Spared{AdmissionVerdict::allow()};
   const auto control_plane = co_await list_control_plane(subject.give_up);
   if (!control_plane) {
-    co_return AdmissionVerdict::deny("could not list the control-plane nodes, please try again: " +
-                                     control_plane.error().message);
+    co_return Spared{AdmissionVerdict::deny("could not list the control-plane nodes, please try again: " +
+                                            control_plane.error().message)};
   }
   co_return judge_majority(subject, *control_plane, maintenances);
 }
@@ -160,16 +160,14 @@ Task<kube::Result<std::vector<Json>>> Webhook::list_control_plane(io::Wall give_
   co_return nodes;
 }
 
-AdmissionVerdict Webhook::judge_majority(const Subject& subject, const std::vector<Json>& control_plane,
-                                         const std::vector<Listed>& maintenances) const {
+Webhook::Spared Webhook::judge_majority(Subject& subject, const std::vector<Json>& control_plane,
+                                        const std::vector<Listed>& maintenances) {
   // What does not work anyway can be repaired.
-  if (ready_status(subject.node_object.view()) != "True") return AdmissionVerdict::allow();
+  if (ready_status(subject.node_object.view()) != "True") return {AdmissionVerdict::allow()};
   const auto in_maintenance = [&](const std::string& node) {
-    const auto admitted = on_the_way_.find(node);
-    if (admitted != on_the_way_.end() && admitted->second.forget_at > loop_.now()) return true;
     return std::any_of(maintenances.begin(), maintenances.end(), [&](const Listed& one) { return one.node == node; });
   };
-  size_t remaining = 0;
+  size_t remaining = 0, on_the_way = 0;
   std::string away;
   for (const Json& node : control_plane) {
     const std::string name = name_of(node.view());
@@ -178,6 +176,10 @@ AdmissionVerdict Webhook::judge_majority(const Subject& subject, const std::vect
                       : ready_status(node.view()) != "True"              ? "not ready"
                       : node.at("/spec/unschedulable").boolean() == true ? "unschedulable"
                                                                          : nullptr;
+    if (!why && may_still_come(name, subject)) {
+      why = "its maintenance was admitted a moment ago";
+      ++on_the_way;
+    }
     if (!why) {
       ++remaining;
     } else {
@@ -185,11 +187,13 @@ AdmissionVerdict Webhook::judge_majority(const Subject& subject, const std::vect
     }
   }
   const size_t majority = control_plane.size() / 2 + 1;
-  if (remaining >= majority) return AdmissionVerdict::allow();
-  return AdmissionVerdict::deny(fmt::format(
-      "can not put master/control-plane node into maintenance at this moment, disrupting node {} would leave {} of {} "
-      "control-plane nodes, and {} are needed for a majority{}",
-      subject.node, remaining, control_plane.size(), majority, away.empty() ? "" : "; already away: " + away));
+  if (remaining >= majority) return {AdmissionVerdict::allow()};
+  const bool may_change = remaining + on_the_way >= majority && may_wait(subject);
+  return {AdmissionVerdict::deny(fmt::format(
+              "can not put master/control-plane node into maintenance at this moment, disrupting node {} would leave "
+              "{} of {} control-plane nodes, and {} are needed for a majority{}",
+              subject.node, remaining, control_plane.size(), majority, away.empty() ? "" : "; already away: " + away)),
+          may_change};
 }
 
 }  // namespace careen::nodemaintenance

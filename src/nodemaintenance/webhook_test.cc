@@ -4,6 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <list>
+
 #include "io/metrics.h"
 #include "io/random.h"
 #include "io/sync.h"
@@ -34,8 +37,9 @@ Json maintenance(const std::string& name, const std::string& node) {
                           name, node));
 }
 
-AdmissionRequest creation(const std::string& name, const std::string& node) {
+AdmissionRequest creation(const std::string& name, const std::string& node, const std::string& peer = "api") {
   AdmissionRequest request;
+  request.peer = peer;
   request.uid = "u";
   request.operation = "CREATE";
   request.name = name;
@@ -98,6 +102,10 @@ class WebhookTest : public testing::Test {
   kube::Client client{*loop, *transport, metrics, random};
   Webhook webhook{client, {}};
 };
+
+auto unanswered(const std::vector<std::optional<AdmissionVerdict>>& verdicts) {
+  return std::count_if(verdicts.begin(), verdicts.end(), [](const auto& one) { return !one; });
+}
 
 void expect_denied(const AdmissionVerdict& verdict, const std::string& message) {
   EXPECT_FALSE(verdict.allowed);
@@ -258,6 +266,40 @@ TEST_F(WebhookTest, NobodyIsKeptWaitingByAdmissionsThatNeverCome) {
   }
   ASSERT_TRUE(patient);
   EXPECT_TRUE(patient->allowed) << patient->message;
+}
+
+TEST_F(WebhookTest, AFewWaitAndTheRestIsAnsweredAtOnce) {
+  ASSERT_TRUE(create("first", "worker").allowed);
+  std::vector<std::optional<AdmissionVerdict>> out(200);
+  io::Scope scope(*loop);
+  for (size_t i = 0; i < out.size(); ++i) {
+    const std::string peer = fmt::format("stranger-{}", i % 20);
+    scope.spawn(keep(webhook.judge(creation(fmt::format("x-{}", i), "worker", peer)), out[i]));
+  }
+  // Who lost a place to others learns it with the next look.
+  time.run_for(io::seconds{3});
+  EXPECT_EQ(unanswered(out), 32);
+  // Others find a place all the same.
+  std::optional<AdmissionVerdict> real;
+  scope.spawn(keep(webhook.judge(creation("second", "worker", "another")), real));
+  time.run_for(io::milliseconds{50});
+  EXPECT_FALSE(real);
+  exists("first", "worker");
+  ASSERT_TRUE(time.run_until([&] { return real.has_value(); }, io::seconds{1}));
+  EXPECT_FALSE(real->allowed);
+  time.run_for(io::seconds{5});
+  EXPECT_EQ(unanswered(out), 0);
+}
+
+TEST_F(WebhookTest, OneAddressHasAFewWaiting) {
+  ASSERT_TRUE(create("first", "worker").allowed);
+  std::vector<std::optional<AdmissionVerdict>> out(50);
+  io::Scope scope(*loop);
+  for (size_t i = 0; i < out.size(); ++i) {
+    scope.spawn(keep(webhook.judge(creation(fmt::format("x-{}", i), "worker", "stranger")), out[i]));
+  }
+  time.run_for(io::milliseconds{50});
+  EXPECT_EQ(unanswered(out), 8);
 }
 
 TEST_F(WebhookTest, ManyReviewsReadAFewAtATime) {
@@ -433,11 +475,94 @@ TEST_F(ProtectedTest, OneOfThreeMayGo) {
   EXPECT_TRUE(ask("c", "worker").allowed);
 }
 
-TEST_F(ProtectedTest, AnAdmissionOnTheWayCounts) {
-  EXPECT_TRUE(ask("a", "m1").allowed);
+// The first one's object appears a moment later: the second is refused then.
+TEST_F(ProtectedTest, OfTwoAtOnceTheSecondIsRefused) {
+  std::optional<AdmissionVerdict> first, second;
+  io::Scope scope(*loop);
+  scope.spawn(keep(guarded.judge(creation("a", "m1")), first));
+  scope.spawn(keep(guarded.judge(creation("b", "m2")), second));
+  time.run_for(io::milliseconds{50});
+  ASSERT_NE(first.has_value(), second.has_value());
+  EXPECT_TRUE((first ? *first : *second).allowed);
+  first ? exists("a", "m1") : exists("b", "m2");
+  ASSERT_TRUE(time.run_until([&] { return first.has_value() && second.has_value(); }, io::seconds{1}));
+  EXPECT_NE(first->allowed, second->allowed);
+  EXPECT_THAT((first->allowed ? *second : *first).message, HasSubstr("(in maintenance)"));
+}
+
+TEST_F(ProtectedTest, AnAdmissionThatCameToNothingOnlyDelaysTheNext) {
+  ASSERT_TRUE(ask("made-up", "m1").allowed);
+  const io::Steady begun = loop->now();
+  const auto verdict = ask("real", "m2");
+  EXPECT_TRUE(verdict.allowed) << verdict.message;
+  EXPECT_GE(loop->now() - begun, io::seconds{4}) << "it might have come";
+  EXPECT_LE(loop->now() - begun, io::seconds{7});
+}
+
+// What is away already is not waited for.
+TEST_F(ProtectedTest, WhatIsOnTheWayIsWaitedForOnlyIfItDecides) {
+  put_master("m3", "True", true);
+  ASSERT_FALSE(ask("a", "m1").allowed);
+  ASSERT_TRUE(ask("on-its-way", "worker").allowed);
+  const io::Steady begun = loop->now();
   EXPECT_FALSE(ask("b", "m2").allowed);
-  time.run_for(io::seconds{6});
-  EXPECT_TRUE(ask("b", "m2").allowed) << "the first came to nothing";
+  EXPECT_LT(loop->now() - begun, io::milliseconds{50});
+}
+
+// Both have waited for one that does not come; then one of them goes, and the other sees its object.
+TEST_F(ProtectedTest, OfTwoWhoHaveWaitedOneGoes) {
+  for (const auto apart : {io::milliseconds{1}, io::milliseconds{60}, io::milliseconds{700}}) {
+    Webhook anew{client, {.protect_control_plane = true}};
+    ASSERT_TRUE(judge(anew, creation("made-up", "m1")).allowed);
+    std::optional<AdmissionVerdict> first, second;
+    io::Scope scope(*loop);
+    scope.spawn(keep(anew.judge(creation("b", "m2")), first));
+    time.run_for(apart);
+    scope.spawn(keep(anew.judge(creation("c", "m3")), second));
+    ASSERT_TRUE(time.run_until([&] { return first.has_value() || second.has_value(); }, io::seconds{8}));
+    time.run_for(io::milliseconds{300});
+    ASSERT_NE(first.has_value(), second.has_value()) << "one after the other";
+    first ? exists("b", "m2") : exists("c", "m3");
+    ASSERT_TRUE(time.run_until([&] { return first.has_value() && second.has_value(); }, io::seconds{8}));
+    EXPECT_NE(first->allowed, second->allowed);
+    api.erase(std::string(kMaintenances) + (first->allowed ? "b" : "c"));
+  }
+}
+
+// Whoever reaches the port has one after the other admitted that never comes, from a few addresses.
+TEST_F(ProtectedTest, MadeUpAdmissionsWithoutEndOnlyDelay) {
+  std::list<std::optional<AdmissionVerdict>> made_up;
+  std::optional<AdmissionVerdict> real;
+  io::Scope scope(*loop);
+  const auto attack = [&](int i) {
+    const AdmissionRequest request =
+        creation(i % 3 == 0 ? "same" : fmt::format("x-{}", i), i % 2 ? "m1" : "m3", fmt::format("stranger-{}", i % 5));
+    scope.spawn(keep(guarded.judge(request), made_up.emplace_back()));
+    time.run_for(io::milliseconds{50});
+  };
+  for (int i = 0; i < 200; ++i) attack(i);
+  const io::Steady begun = loop->now();
+  scope.spawn(keep(guarded.judge(creation("real", "m2")), real));
+  for (int i = 0; i < 280 && !real; ++i) attack(i);
+  ASSERT_TRUE(real);
+  EXPECT_TRUE(real->allowed) << real->message;
+  EXPECT_LE(loop->now() - begun, io::seconds{12});
+}
+
+// Many at once for nodes of the control plane: who finds no place to wait is refused, not let through.
+TEST_F(ProtectedTest, WithoutAPlaceWhatIsOnTheWayDecides) {
+  ASSERT_TRUE(ask("a", "m1").allowed);
+  std::vector<std::optional<AdmissionVerdict>> out(20);
+  io::Scope scope(*loop);
+  for (size_t i = 0; i < out.size(); ++i) {
+    scope.spawn(keep(guarded.judge(creation(fmt::format("b-{}", i), "m2")), out[i]));
+  }
+  time.run_for(io::milliseconds{50});
+  EXPECT_EQ(unanswered(out), 8);
+  exists("a", "m1");
+  time.run_for(io::seconds{1});
+  for (const auto& one : out) EXPECT_TRUE(one && !one->allowed);
+  EXPECT_THAT(out.back()->message, HasSubstr("m1 (its maintenance was admitted a moment ago)"));
 }
 
 TEST_F(ProtectedTest, SickNodesAreAwayToo) {

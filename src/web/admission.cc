@@ -100,6 +100,7 @@ tl::expected<Review, Refused> decode_review(const io::ServerRequest& request) {
   into.dry_run = asked["dryRun"].boolean().value_or(false);
   into.object = Json(asked["object"]);
   into.old_object = Json(asked["oldObject"]);
+  into.peer = request.peer;
   return review;
 }
 

@@ -53,6 +53,9 @@ io::ServerOptions options_for(const std::string& address, int connections, size_
   options.max_body = kShortBody;
   options.max_connections = connections;
   options.max_per_peer = connections / 2;
+  // However many addresses have something answered that takes its time, there is room for others to come.
+  options.max_handling = connections / 2;
+  options.max_handling_per_peer = connections / 4;
   options.max_held = held;
   return options;
 }

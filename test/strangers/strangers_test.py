@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Attacks careen's ports as anybody can who reaches them: connections that never finish, reviews that are too large,
-targets that lead elsewhere, and a replica that is asked to pass them on.
+"""Attacks careen's ports as anybody can who reaches them: connections that never finish, reviews that are too large or
+wait for each other, targets that lead elsewhere, and a replica that is asked to pass them on.
 
     strangers_test.py CAREEN        on a model cluster, on loopback addresses only
 """
@@ -13,8 +13,11 @@ import ssl
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import unittest
+
+import yaml
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "e2e"))
@@ -26,6 +29,9 @@ LEADER, FOLLOWER = "127.0.0.2", "127.0.0.1"  # addresses of two replicas, which 
 PODS = "/api/v1/namespaces/default/pods"
 REVIEWS = "/validate-nodemaintenance-medik8s-io-v1beta1-nodemaintenance"
 CONFIG = "intervals: {requeue: 10s}\ninstances: {}\nprofiles: []\n"
+DEFINITION = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "deploy", "crds", "nodemaintenance.yaml")
+JSON = {"Content-Type": "application/json"}
+MANY_PEERS = ("127.0.0.4", "127.0.0.5")  # who together may have as many connections as there are
 PATIENCE = 60
 
 
@@ -47,9 +53,10 @@ def unverified():
     return context
 
 
-def ask(address, port, path, secure=False, method="GET", body=None, headers=None, timeout=10):
-    connection = (http.client.HTTPSConnection(address, port, timeout=timeout, context=unverified()) if secure
-                  else http.client.HTTPConnection(address, port, timeout=timeout))
+def ask(address, port, path, secure=False, method="GET", body=None, headers=None, timeout=10, source=None):
+    own = (source, 0) if source else None
+    connection = (http.client.HTTPSConnection(address, port, timeout=timeout, context=unverified(), source_address=own) if secure
+                  else http.client.HTTPConnection(address, port, timeout=timeout, source_address=own))
     try:
         connection.request(method, path, body, headers or {})
         answer = connection.getresponse()
@@ -116,15 +123,27 @@ class StrangersTest(unittest.TestCase):
         poll(f"{name} to be ready", lambda: ask(address, self.health, "/readyz")[0] == 200)
         return process
 
-    def run_with_webhook(self):
+    def run_with_webhook(self, *more):
         subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
                         "-keyout", os.path.join(self.folder, "tls.key"), "-out", os.path.join(self.folder, "tls.crt"),
                         "-days", "2", "-subj", "/CN=webhook"], check=True, stderr=subprocess.DEVNULL)
         return self.run_careen("careen", FOLLOWER, f"--webhook-bind-address=127.0.0.1:{self.webhook}",
-                               f"--webhook-cert-dir={self.folder}")
+                               f"--webhook-cert-dir={self.folder}", *more)
 
-    def review(self, text):
-        return ask("127.0.0.1", self.webhook, REVIEWS, True, "POST", text, {"Content-Type": "application/json"})
+    def define_maintenances(self):
+        with open(DEFINITION) as file:
+            definition = json.dumps(yaml.safe_load(file))
+        status, answer = ask("127.0.0.1", self.model_port, "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
+                             method="POST", body=definition, headers=JSON)
+        self.assertEqual(status, 201, answer)
+
+    def review(self, text, source=None):
+        return ask("127.0.0.1", self.webhook, REVIEWS, True, "POST", text, JSON, source=source)
+
+    def create(self, name, node):
+        """Whether the API server may create this maintenance, and why not."""
+        response = json.loads(self.review(creation_of(name, node), "127.0.0.9")[1])["response"]
+        return response["allowed"], response["status"].get("message", "")
 
     def all_answer(self):
         self.assertEqual(ask(FOLLOWER, self.health, "/healthz")[0], 200)
@@ -164,6 +183,51 @@ class StrangersTest(unittest.TestCase):
         print(f"\nmemory: {before >> 10} MiB before, {peak >> 10} MiB at most")
         self.assertLess(peak - before, 64 << 10)
         self.all_answer()
+
+    def test_reviews_that_wait_for_each_other(self):
+        """Each asks for a maintenance of a node that another one has just been admitted for, and comes again at once."""
+        self.define_maintenances()
+        self.run_with_webhook()
+        self.all_answer()
+        over, answered = threading.Event(), [0] * 256
+
+        def come_again(which):
+            while not over.is_set():
+                connection = http.client.HTTPSConnection("127.0.0.1", self.webhook, timeout=15, context=unverified(),
+                                                         source_address=(MANY_PEERS[which % 2], 0))
+                try:
+                    while not over.is_set():
+                        connection.request("POST", REVIEWS, creation_of(f"x-{which}-{answered[which]}", "node-0"), JSON)
+                        connection.getresponse().read()
+                        answered[which] += 1
+                except (OSError, http.client.HTTPException):
+                    time.sleep(0.1)  # it had to make room
+                finally:
+                    connection.close()
+        threads = [threading.Thread(target=come_again, args=(which,)) for which in range(len(answered))]
+        try:
+            for thread in threads:
+                thread.start()
+            poll("most of them to be there", lambda: sum(1 for count in answered if count > 0) >= len(answered) // 2)
+            for attempt in range(5):
+                self.all_answer()
+                self.assertEqual(self.create(f"real-{attempt}", f"node-{1 + attempt % 2}"), (True, ""))
+                poll("a while", lambda until=time.monotonic() + 1: time.monotonic() > until)
+        finally:
+            over.set()
+            for thread in threads:
+                thread.join()
+
+    def test_a_made_up_review_keeps_no_control_plane_node_from_its_maintenance(self):
+        self.define_maintenances()
+        for node in ("node-0", "node-1", "node-2"):
+            patch = json.dumps({"metadata": {"labels": {"node-role.kubernetes.io/control-plane": ""}}})
+            status, answer = ask("127.0.0.1", self.model_port, f"/api/v1/nodes/{node}", method="PATCH", body=patch,
+                                 headers={"Content-Type": "application/merge-patch+json"})
+            self.assertEqual(status, 200, answer)
+        self.run_with_webhook("--webhook-protect-control-plane")
+        self.review(creation_of("made-up", "node-0"), MANY_PEERS[0])
+        self.assertEqual(self.create("real", "node-1"), (True, ""))
 
     def test_targets_that_are_no_paths(self):
         self.run_careen()
@@ -215,6 +279,12 @@ def review_with(filling):
     subject = '{"metadata": {"name": "m"}, "spec": {"nodeName": "node-0"}'
     return ('{"kind": "AdmissionReview", "apiVersion": "admission.k8s.io/v1", "request": {"uid": "1", "operation": "UPDATE", '
             f'"object": {subject}, "x": {filling}}}, "oldObject": {subject}}}}}}}')
+
+
+def creation_of(name, node):
+    subject = {"metadata": {"name": name}, "spec": {"nodeName": node}}
+    return json.dumps({"kind": "AdmissionReview", "apiVersion": "admission.k8s.io/v1",
+                       "request": {"uid": "1", "operation": "CREATE", "name": name, "object": subject}})
 
 
 def memory(pid, what):
