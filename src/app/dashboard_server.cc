@@ -11,6 +11,7 @@
 #include "view/shown.h"
 #include "view/view_source.h"
 #include "web/replica_token.h"
+#include "web/view_token.h"
 
 namespace careen::app {
 

@@ -1,7 +1,6 @@
 #include "app/pause_place.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <set>
 
@@ -61,10 +60,7 @@ Task<std::optional<std::string>> find_careen(KubeSession& session, std::string w
     for (const kube::Lease& lease : *leases) found.insert(lease.ns);
   }
   if (found.size() > 1) {
-    session.screen.error(
-        fmt::format("careen, or what it replaces, has leases in several namespaces: {}; name the one "
-                    "that is meant with --namespace",
-                    fmt::join(found, ", ")));
+    session.screen.error(several_homes(found));
     co_return std::nullopt;
   }
   if (found.size() == 1) co_return *found.begin();

@@ -1,16 +1,13 @@
 #include <fmt/format.h>
 
-#include <array>
-#include <optional>
-
 #include "app/event_stream.h"
-#include "app/view_local.h"
+#include "app/leader_lock.h"
 #include "app/view_source.h"
 #include "kube/error.h"
+#include "kube/resource.h"
 #include "kube/transport.h"
-#include "nodemaintenance/names.h"
-#include "replica/replica.h"
-#include "web/replica_token.h"
+#include "web/holder.h"
+#include "web/view_token.h"
 
 namespace careen::app {
 
@@ -22,10 +19,9 @@ namespace {
 
 constexpr io::Duration kLeaderTimeout = io::seconds{10};
 constexpr int kUsualPort = 8080;
-constexpr int kTokenSeconds = 600;  // the shortest that an API server makes
 
 struct Leader {
-  std::string ns, pod, lock;
+  std::string ns, pod;
   int port = kUsualPort;
 };
 
@@ -87,37 +83,30 @@ class ViewOfLeader final : public ViewSource {
     std::string text = refusal(status, body);
     if (status == 404) return {status, text};
     text = fmt::format("{} does not answer: {}", name(), text);
-    const bool wants_token = status == 401 || status == 403;
     text +=
-        wants_token
-            ? fmt::format(
-                  "\n\"kubectl -n {} port-forward pod/{} {}\" and --server http://127.0.0.1:{} (or CAREEN_SERVER) lead "
-                  "around it, or --config FILE to compute the answer here.",
-                  leader_.ns, leader_.pod, leader_.port, leader_.port)
+        status == 401 || status == 403
+            ? wants_token()
             : "\nGive its dashboard's address with --server or CAREEN_SERVER, or --config FILE to compute the answer "
               "here.";
     return {status, text};
   }
 
+  // Either careen itself wants a token that it knows, or the API server does not let the user through to the pod.
+  std::string wants_token() const {
+    return fmt::format(
+        "\nYour own token is for the API server alone. careen is shown one for its view, which you may not make, or "
+        "which does not suffice. What you can do:\n"
+        "  --token \"$(kubectl -n {0} create token SERVICEACCOUNT --audience {3})\", of a service account that "
+        "may look (ClusterRole careen-viewer);\n"
+        "  \"kubectl -n {0} port-forward pod/{1} {2}\", and --server http://127.0.0.1:{2} (or CAREEN_SERVER), with "
+        "--token unless careen lets this machine look without one;\n"
+        "  --config FILE to compute the answer here.",
+        leader_.ns, leader_.pod, leader_.port, web::kViewAudience);
+  }
+
   kube::Transport& transport_;
   Leader leader_;
 };
-
-// The latest renewed one of all namespaces, if somebody holds it.
-std::optional<Leader> holder_of(JsonView leases, std::string_view lock) {
-  std::optional<Leader> found;
-  std::string renewed;
-  leases["items"].for_each_element([&](JsonView lease) {
-    const std::string holder(lease.at("/spec/holderIdentity").text().value_or(""));
-    const std::string time(lease.at("/spec/renewTime").text().value_or(""));
-    if (holder.empty() || (found && time < renewed)) return;
-    renewed = time;
-    found = Leader{.ns = std::string(lease.at("/metadata/namespace").text().value_or("")),
-                   .pod = holder.substr(0, holder.rfind('_')),
-                   .lock = std::string(lock)};
-  });
-  return found;
-}
 
 // The port that careen serves its metrics and documents on, as its container names it.
 int port_of(JsonView pod) {
@@ -132,30 +121,14 @@ int port_of(JsonView pod) {
   return port;
 }
 
-Task<ViewResult<Json>> read(kube::Transport* transport, std::string path) {
-  kube::Request request;
-  request.path = std::move(path);
-  request.timeout = kLeaderTimeout;
-  const auto answer = co_await transport->send(std::move(request));
-  if (!answer) co_return tl::make_unexpected(ViewError{0, answer.error().message});
-  if (answer->status != 200) {
-    co_return tl::make_unexpected(ViewError{answer->status, kube::to_api_error(answer->status, answer->body).message});
-  }
-  auto document = Json::parse(answer->body);
-  if (!document) co_return tl::make_unexpected(ViewError{answer->status, document.error().message});
-  co_return std::move(*document);
-}
-
-// A short-lived token of that service account, for the view alone; empty when the user may not make one.
-Task<std::string> token_of(kube::Transport* transport, std::string ns, std::string account) {
+// A token of that pod's service account for the view alone; empty when the user may not make one.
+Task<std::string> token_of(kube::Transport* transport, const Leader* leader, const Json* pod) {
+  const kube::Resource accounts{"", "v1", "serviceaccounts", "ServiceAccount", true};
   kube::Request request;
   request.method = "POST";
-  request.path = fmt::format("/api/v1/namespaces/{}/serviceaccounts/{}/token", ns, account);
+  request.path = accounts.path(leader->ns, pod->at("/spec/serviceAccountName").text().value_or("default"), "token");
   request.content_type = "application/json";
-  request.body = Json::object({{"apiVersion", "authentication.k8s.io/v1"}, {"kind", "TokenRequest"}})
-                     .set({"spec", "audiences"}, Json::array({web::kViewAudience}))
-                     .set({"spec", "expirationSeconds"}, kTokenSeconds)
-                     .dump();
+  request.body = web::view_token_request(leader->pod, pod->at("/metadata/uid").text().value_or("")).dump();
   request.timeout = kLeaderTimeout;
   const auto answer = co_await transport->send(std::move(request));
   if (!answer || answer->status != 201) co_return std::string();
@@ -163,46 +136,30 @@ Task<std::string> token_of(kube::Transport* transport, std::string ns, std::stri
   co_return document ? std::string(document->at("/status/token").text().value_or("")) : std::string();
 }
 
-Task<ViewResult<Leader>> find_leader(kube::Transport* transport) {
-  const std::array<std::string_view, 2> locks = {replica::Replica::kLock, nodemaintenance::kLock};
-  for (const std::string_view lock : locks) {
-    std::string path = fmt::format("/apis/coordination.k8s.io/v1/leases?fieldSelector=metadata.name%3D{}", lock);
-    const auto leases = co_await read(transport, std::move(path));
-    if (!leases) {
-      co_return tl::make_unexpected(ViewError{leases.error().status, "the leader's lock: " + leases.error().message});
-    }
-    if (auto leader = holder_of(leases->view(), lock)) co_return std::move(*leader);
-  }
-  co_return tl::make_unexpected(ViewError{
-      404,
-      fmt::format("nobody holds the Lease {} or {} in any namespace: careen does not lead here", locks[0], locks[1])});
-}
-
 }  // namespace
 
-Task<std::string> namespace_of_leader(kube::Transport& transport) {
-  const auto leader = co_await find_leader(&transport);
-  co_return leader ? leader->ns : "";
-}
-
 Task<ViewResult<std::unique_ptr<ViewSource>>> view_of_leader(LeaderAccess access) {
-  auto leader = co_await find_leader(&access.api);
-  if (!leader) co_return tl::make_unexpected(leader.error());
-  const auto pod = co_await read(&access.api, fmt::format("/api/v1/namespaces/{}/pods/{}", leader->ns, leader->pod));
+  const auto lock = co_await find_leader_lock({access.api, access.now, access.ns});
+  if (!lock) co_return tl::make_unexpected(lock.error());
+  const auto name = web::pod_of_holder(lock->holder);
+  if (!name) {
+    co_return tl::make_unexpected(ViewError{
+        0, fmt::format("the Lease {}/{} is held by \"{}\", which names no pod", lock->ns, lock->name, lock->holder)});
+  }
+  Leader leader{.ns = lock->ns, .pod = *name};
+  const auto pod = co_await read_document(access.api, kube::resources::pods.path(leader.ns, leader.pod));
   if (!pod) {
     co_return tl::make_unexpected(
         ViewError{pod.error().status, fmt::format("{} holds the Lease {}/{}, and cannot be reached through the API "
                                                   "server: {}",
-                                                  leader->pod, leader->ns, leader->lock, pod.error().message)});
+                                                  leader.pod, leader.ns, lock->name, pod.error().message)});
   }
-  leader->port = port_of(pod->view());
-  std::string token = std::move(access.own_token);
-  if (token.empty()) {
-    const auto account = pod->at("/spec/serviceAccountName").text().value_or("default");
-    token = co_await token_of(&access.api, leader->ns, std::string(account));
-  }
+  leader.port = port_of(pod->view());
+  // The user's own token is for the API server; a pod never gets to see it.
+  std::string token = std::move(access.view_token);
+  if (token.empty()) token = co_await token_of(&access.api, &leader, &*pod);
   if (!token.empty()) access.show_token(std::move(token));
-  co_return std::make_unique<ViewOfLeader>(access.proxied, std::move(*leader));
+  co_return std::make_unique<ViewOfLeader>(access.proxied, std::move(leader));
 }
 
 }  // namespace careen::app

@@ -4,6 +4,7 @@
 
 #include "app/environment.h"
 #include "app/event_stream.h"
+#include "app/leader_lock.h"
 #include "io/files.h"
 #include "io/http.h"
 #include "io/http_server.h"
@@ -202,12 +203,12 @@ Task<bool> has_maintenances(kube::Transport* transport) {
 }  // namespace
 
 Task<ViewResult<std::unique_ptr<ViewSource>>> view_computed_here(ViewParts parts, kube::Cluster cluster,
-                                                                 std::string config) {
-  if (const std::string errors = config_errors(parts.files, config); !errors.empty()) {
+                                                                 ViewOptions given) {
+  if (const std::string errors = config_errors(parts.files, given.config); !errors.empty()) {
     co_return tl::make_unexpected(ViewError{0, errors});
   }
   replica::ReplicaOptions options;
-  options.config = std::move(config);
+  options.config = std::move(given.config);
   options.host = "careen-explain";
   options.ns = cluster.ns;
   options.cache_pods = false;
@@ -218,8 +219,13 @@ Task<ViewResult<std::unique_ptr<ViewSource>>> view_computed_here(ViewParts parts
     const auto transport = kube::make_http_transport(parts.loop, authenticator);
     options.maintenances = co_await has_maintenances(transport.get());
     // Where careen runs are its pauses and the leases of its own.
-    const std::string ns = co_await namespace_of_leader(*transport);
-    if (!ns.empty()) options.ns = ns;
+    if (!given.ns.empty()) {
+      options.ns = std::move(given.ns);
+    } else if (auto lock = co_await find_leader_lock({*transport, parts.loop.wall_now()})) {
+      options.ns = std::move(lock->ns);
+    } else if (lock.error().status == kSeveralLocks) {
+      co_return tl::make_unexpected(lock.error());
+    }
   }
   auto view = std::make_unique<ViewComputedHere>(parts, authenticator, std::move(options));
   if (auto error = co_await view->begin()) co_return tl::make_unexpected(std::move(*error));

@@ -10,12 +10,9 @@
 
 namespace careen::app {
 
-// Resumes when the replica knows enough to decide; the error says what is wrong with the configuration, or what could
-// not be read in time.
+// With the options' configuration, in the namespace that they name or where careen leads. Resumes when the replica
+// knows enough to decide; the error says what is wrong with the configuration, or what could not be read in time.
 io::Task<ViewResult<std::unique_ptr<ViewSource>>> view_computed_here(ViewParts parts, kube::Cluster cluster,
-                                                                     std::string config);
-
-// In which namespace the lock of careen is held; empty: nobody holds it, or it cannot be read.
-io::Task<std::string> namespace_of_leader(kube::Transport& transport);
+                                                                     ViewOptions given);
 
 }  // namespace careen::app

@@ -17,9 +17,6 @@ using io::Task;
 
 namespace {
 
-// For a plugin that has to log in first.
-constexpr io::Duration kPluginTimeout = io::minutes{1};
-
 // A source together with what it needs to live.
 template <class Needed>
 class Owning final : public ViewSource {
@@ -44,21 +41,18 @@ std::string advice(const std::string& tried) {
       tried);
 }
 
-Task<std::string> own_token(kube::Authenticator& authenticator) {
-  constexpr std::string_view kBearer = "Bearer ";
-  const auto credentials = co_await authenticator.get(kPluginTimeout);
-  if (!credentials) co_return std::string();
-  const std::string_view value = io::header((*credentials)->headers, "Authorization");
-  co_return std::string(value.starts_with(kBearer) ? value.substr(kBearer.size()) : "");
-}
-
 // That it answers at all is known only after the first question.
-Task<ViewResult<std::unique_ptr<ViewSource>>> leader(ViewParts parts, kube::Cluster cluster) {
+Task<ViewResult<std::unique_ptr<ViewSource>>> leader(ViewParts parts, kube::Cluster cluster, ViewOptions options) {
   const auto authenticator = kube::make_authenticator(parts.loop, parts.files, std::move(cluster));
   const auto transport = kube::make_http_transport(parts.loop, authenticator);
   auto proxied = kube::make_http_transport(parts.loop, authenticator);
-  LeaderAccess access{*transport, *proxied, co_await own_token(*authenticator),
-                      [&](std::string token) { proxied->set_headers({{web::kTokenHeader, std::move(token)}}); }};
+  LeaderAccess access{
+      .api = *transport,
+      .proxied = *proxied,
+      .now = parts.loop.wall_now(),
+      .ns = std::move(options.ns),
+      .view_token = std::move(options.token),
+      .show_token = [&](std::string token) { proxied->set_headers({{web::kTokenHeader, std::move(token)}}); }};
   auto found = co_await view_of_leader(std::move(access));
   if (!found) co_return tl::make_unexpected(ViewError{found.error().status, advice(found.error().message)});
   co_return std::make_unique<Owning<std::unique_ptr<kube::HttpTransport>>>(std::move(proxied), std::move(*found));
@@ -87,8 +81,8 @@ Task<ViewResult<std::unique_ptr<ViewSource>>> open_view(ViewParts parts, ViewOpt
   auto cluster =
       kube::load_cluster(parts.files, {read_environment}, {options.cluster.kubeconfig, options.cluster.context});
   if (!cluster) co_return tl::make_unexpected(ViewError{0, cluster.error().message});
-  if (options.config.empty()) co_return co_await leader(parts, std::move(*cluster));
-  co_return co_await view_computed_here(parts, std::move(*cluster), options.config);
+  if (options.config.empty()) co_return co_await leader(parts, std::move(*cluster), std::move(options));
+  co_return co_await view_computed_here(parts, std::move(*cluster), std::move(options));
 }
 
 }  // namespace careen::app

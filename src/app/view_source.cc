@@ -10,6 +10,7 @@
 #include "app/environment.h"
 #include "app/event_stream.h"
 #include "io/http.h"
+#include "web/view_token.h"
 
 namespace careen::app {
 
@@ -134,6 +135,21 @@ std::string address_fault(std::string_view text, std::string_view scheme, std::s
   return authority_fault(rest.substr(0, rest.find('/')));
 }
 
+// The leader is a pod that holds a lock, and who that is a stranger may have written. So only a token that is good for
+// the view alone is kept for it.
+void complete_token(ViewOptions& options, const Environment& environment) {
+  const bool for_leader = options.server.empty();
+  if (for_leader && !options.token.empty() && !web::is_for_the_view_alone(options.token)) {
+    throw UsageError(fmt::format(
+        "--token: the leader in the cluster is shown no token that is good for anything else; give one made by "
+        "\"kubectl create token SERVICEACCOUNT --audience {}\", or name whom to ask with --server or {}",
+        web::kViewAudience, kServerVariable));
+  }
+  if (!options.token.empty() || !options.config.empty()) return;
+  std::string token = environment("CAREEN_TOKEN").value_or("");
+  if (!for_leader || web::is_for_the_view_alone(token)) options.token = std::move(token);
+}
+
 }  // namespace
 
 io::Result<std::string> server_url(std::string_view text) {
@@ -162,7 +178,14 @@ void add_view_flags(CLI::App& command, ViewOptions& options) {
                   "[CAREEN_SERVER]")
       ->type_name("URL")
       ->group(group);
-  command.add_option("--token", options.token, "Bearer token for --server [CAREEN_TOKEN]")
+  command
+      .add_option("-n,--namespace", options.ns,
+                  "The namespace in which \"careen run\" keeps its leases, and the leader is [looked for]")
+      ->type_name("NAMESPACE")
+      ->group(group);
+  command
+      .add_option("--token", options.token,
+                  "Bearer token for --server, or for the leader one of audience careen.dev/view [CAREEN_TOKEN]")
       ->type_name("TOKEN")
       ->group(group);
   command
@@ -176,16 +199,19 @@ void complete_view_options(ViewOptions& options, const Environment& environment)
   if (!options.server.empty() && !options.config.empty()) {
     throw UsageError("--server asks a running careen, --config computes without one: give one of them");
   }
+  if (!options.server.empty() && !options.ns.empty()) {
+    throw UsageError("--server names the careen to ask, --namespace where the leader is looked for: give one of them");
+  }
+  if (!options.token.empty() && !options.config.empty()) {
+    throw UsageError("--token is for a careen that is asked, --config computes without one: give one of them");
+  }
   options.server_from = "--server";
-  // A flag says more than the environment; --config is such a flag, too.
-  if (options.server.empty() && options.config.empty()) {
+  // A flag says more than the environment; --config and --namespace are such flags, too.
+  if (options.server.empty() && options.config.empty() && options.ns.empty()) {
     options.server = environment(kServerVariable).value_or("");
     options.server_from = kServerVariable;
   }
-  if (!options.token.empty() && options.server.empty()) {
-    throw UsageError(fmt::format("--token goes with --server or {}", kServerVariable));
-  }
-  if (options.token.empty()) options.token = environment("CAREEN_TOKEN").value_or("");
+  complete_token(options, environment);
   if (options.server.empty() || options.server == kAutoServer) return;
   auto url = server_url(options.server);
   if (!url) throw UsageError(fmt::format("{}: {}", options.server_from, url.error().message));

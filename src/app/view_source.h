@@ -11,6 +11,7 @@
 #include "app/cluster_flags.h"
 #include "io/result.h"
 #include "io/task.h"
+#include "io/time.h"
 #include "kube/json.h"
 #include "tl/expected.hpp"
 
@@ -52,11 +53,12 @@ struct ViewOptions {
   ClusterOptions cluster = {};
   std::string server = {};       // http://127.0.0.1:8080, or auto
   std::string server_from = {};  // what named it: --server or CAREEN_SERVER
-  std::string token = {};        // for that server
+  std::string ns = {};           // where careen runs; empty: it is looked for
+  std::string token = {};        // for that server, or for the leader and then for the view alone
   std::string config = {};       // compute the documents here with this configuration
 };
 
-// --server, --token and --config; not --kubeconfig and --context.
+// --server, --namespace, --token and --config; not --kubeconfig and --context.
 void add_view_flags(CLI::App& command, ViewOptions& options);
 // What the environment says where no flag does: CAREEN_SERVER and CAREEN_TOKEN. Throws UsageError for what does not fit
 // together, and for what is no address.
@@ -74,12 +76,15 @@ std::unique_ptr<ViewSource> view_at(io::HttpClient& http, std::string url, std::
 struct LeaderAccess {
   kube::Transport& api;
   kube::Transport& proxied;  // for requests that the API server passes on
-  std::string own_token;     // empty when the user's credentials are of another kind
+  io::Wall now;
+  std::string ns = {};          // where careen runs; empty: it is looked for
+  std::string view_token = {};  // for the view alone; empty: one is made
   // The token that goes with the proxied requests from now on.
   std::function<void(std::string token)> show_token = [](const std::string&) {};
 };
-// Through the API server's proxy to the pod that holds the leader's lock, with the user's own token or, without one, a
-// short-lived one of careen's service account if the user may make it. The error says what was tried.
+// Through the API server's proxy to the pod that holds the leader's lock. The token that goes along is good for the
+// view and for nothing else, since a stranger's pod may hold the lock: never the user's own, but the one given or a
+// short-lived one of the pod's service account, if the user may make it. The error says what was tried.
 io::Task<ViewResult<std::unique_ptr<ViewSource>>> view_of_leader(LeaderAccess access);
 
 // As the options say: the address, or the configuration, or the leader. The error says what was tried and what else

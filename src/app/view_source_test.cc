@@ -16,10 +16,13 @@ using io::Task;
 using kube::Json;
 
 constexpr const char* kLeases = R"({"items": [
-  {"metadata": {"namespace": "old"}, "spec": {"holderIdentity": "gone_1", "renewTime": "2026-03-02T08:00:00.000000Z"}},
+  {"metadata": {"namespace": "old"},
+     "spec": {"holderIdentity": "gone_1", "leaseDurationSeconds": 15, "renewTime": "2026-03-02T08:00:00.000000Z"}},
   {"metadata": {"namespace": "careen-system"},
-   "spec": {"holderIdentity": "careen-7c9d_5f0a", "renewTime": "2026-03-02T10:00:00.000000Z"}},
-  {"metadata": {"namespace": "free"}, "spec": {"holderIdentity": "", "renewTime": "2026-03-02T11:00:00.000000Z"}}]})";
+   "spec": {"holderIdentity": "careen-7c9d_5f0a", "leaseDurationSeconds": 15,
+            "renewTime": "2026-03-02T10:00:00.000000Z"}},
+  {"metadata": {"namespace": "free"},
+     "spec": {"holderIdentity": "", "leaseDurationSeconds": 15, "renewTime": "2026-03-02T11:00:00.000000Z"}}]})";
 
 class ViewSourceTest : public testing::Test {
  protected:
@@ -32,6 +35,24 @@ class ViewSourceTest : public testing::Test {
     EXPECT_TRUE(out.has_value());
     return std::move(*out);
   }
+  LeaderAccess access(std::string ns = {}) {
+    return {.api = transport,
+            .proxied = transport,
+            .now = *io::parse_rfc3339("2026-03-02T10:00:05Z"),
+            .ns = std::move(ns),
+            .show_token = [this](std::string token) { shown = std::move(token); }};
+  }
+  // Both lists of locks, and that the old one's pod is gone.
+  void answer_locks(const char* leases = kLeases) {
+    transport.answer(200, leases);
+    transport.answer(200, R"({"items": []})");
+    if (leases == kLeases) transport.answer(404, R"({"kind": "Status", "message": "gone", "reason": "NotFound"})");
+  }
+  std::string error_of(const char* leases) {
+    answer_locks(leases);
+    const auto source = run(view_of_leader(access()));
+    return source ? "no error" : source.error().message;
+  }
   template <class T>
   static Task<void> keep(Task<T> task, std::optional<T>& out) {
     out.emplace(co_await std::move(task));
@@ -41,94 +62,167 @@ class ViewSourceTest : public testing::Test {
   std::unique_ptr<io::Loop> loop = time.make_loop();
   kube::ScriptedTransport transport{*loop};
   observe::ScriptedHttp http{*loop};
+  std::string shown;  // the token
 };
 
 TEST_F(ViewSourceTest, TheLeaderIsFoundByItsLeaseAndAskedThroughTheApiServer) {
-  transport.answer(200, kLeases);
+  answer_locks();
   transport.answer(200, R"({"spec": {"containers": [{"ports": [{"name": "metrics", "containerPort": 9090}]}]}})");
+  transport.answer(403, "{}");
   transport.answer(200, R"({"node": "node-1"})");
-  const auto source = run(view_of_leader({transport, transport, "own"}));
+  const auto source = run(view_of_leader(access()));
   ASSERT_TRUE(source) << source.error().message;
   EXPECT_EQ((*source)->name(), "the leader careen-7c9d in namespace careen-system, through the API server");
   const auto story = run((*source)->get("nodes/node-1"));
   ASSERT_TRUE(story) << story.error().message;
   EXPECT_EQ((*story)["node"].text(), "node-1");
-  ASSERT_EQ(transport.requests.size(), 3u);
+  ASSERT_EQ(transport.requests.size(), 6u);
   EXPECT_EQ(transport.requests[0].path,
             "/apis/coordination.k8s.io/v1/"
             "leases?fieldSelector=metadata.name%3Dmaintenance-controller-leader-election.cloud.sap");
-  EXPECT_EQ(transport.requests[2].path,
+  EXPECT_EQ(transport.requests[5].path,
             "/api/v1/namespaces/careen-system/pods/careen-7c9d:9090/proxy/careen/v1/nodes/node-1");
 }
 
 TEST_F(ViewSourceTest, WithoutProfilesTheOtherLockCounts) {
   transport.answer(200, R"({"items": []})");
   transport.answer(200, kLeases);
+  transport.answer(404, R"({"kind": "Status", "message": "gone", "reason": "NotFound"})");
   transport.answer(200, "{}");
-  ASSERT_TRUE(run(view_of_leader({transport, transport, "own"})));
+  ASSERT_TRUE(run(view_of_leader(access())));
   EXPECT_NE(transport.requests[0].path, transport.requests[1].path);
 }
 
 TEST_F(ViewSourceTest, WhatWasTriedIsTold) {
   transport.answer(200, R"({"items": []})");
   transport.answer(200, R"({"items": []})");
-  auto source = run(view_of_leader({transport, transport, "own"}));
+  auto source = run(view_of_leader(access()));
   ASSERT_FALSE(source);
   EXPECT_NE(source.error().message.find("nobody holds the Lease"), std::string::npos) << source.error().message;
 
-  transport.answer(200, kLeases);
+  answer_locks();
   transport.answer(404, R"({"kind": "Status", "message": "pods \"careen-7c9d\" not found", "reason": "NotFound"})");
-  source = run(view_of_leader({transport, transport, "own"}));
+  source = run(view_of_leader(access()));
   ASSERT_FALSE(source);
   EXPECT_NE(source.error().message.find("careen-system"), std::string::npos) << source.error().message;
   EXPECT_NE(source.error().message.find("pods \"careen-7c9d\" not found"), std::string::npos);
 }
 
 TEST_F(ViewSourceTest, ALeaderThatWantsATokenIsReachedAnotherWay) {
-  transport.answer(200, kLeases);
+  answer_locks();
   transport.answer(200, "{}");
+  transport.answer(403, "{}");
   transport.answer(401, R"({"error": "a bearer token is needed"})");
-  const auto source = run(view_of_leader({transport, transport, "own"}));
+  const auto source = run(view_of_leader(access()));
   ASSERT_TRUE(source);
   const auto story = run((*source)->get("nodes/x"));
   ASSERT_FALSE(story);
   EXPECT_EQ(story.error().status, 401);
   EXPECT_NE(story.error().message.find("kubectl -n careen-system port-forward pod/careen-7c9d 8080"), std::string::npos)
       << story.error().message;
+  EXPECT_NE(story.error().message.find("create token SERVICEACCOUNT --audience careen.dev/view"), std::string::npos);
 }
 
-TEST_F(ViewSourceTest, TheUsersOwnTokenGoesAlong) {
-  transport.answer(200, kLeases);
-  transport.answer(200, "{}");
-  std::string shown;
-  ASSERT_TRUE(run(view_of_leader({transport, transport, "own", [&](const std::string& token) { shown = token; }})));
-  EXPECT_EQ(shown, "own");
-}
-
-// With a client certificate there is none.
-TEST_F(ViewSourceTest, WithoutATokenOneOfTheServiceAccountIsMade) {
-  transport.answer(200, kLeases);
-  transport.answer(200, R"({"spec": {"serviceAccountName": "careen"}})");
+// Whoever holds the lock gets to see it: one of a stranger's making, too.
+TEST_F(ViewSourceTest, ATokenForTheViewAloneIsMade) {
+  answer_locks();
+  transport.answer(200, R"({"metadata": {"uid": "u-1"}, "spec": {"serviceAccountName": "careen"}})");
   transport.answer(201, R"({"status": {"token": "made"}})");
-  std::string shown;
-  ASSERT_TRUE(run(view_of_leader({transport, transport, "", [&](const std::string& token) { shown = token; }})));
+  ASSERT_TRUE(run(view_of_leader(access())));
   EXPECT_EQ(shown, "made");
-  EXPECT_EQ(transport.requests[2].method, "POST");
-  EXPECT_EQ(transport.requests[2].path, "/api/v1/namespaces/careen-system/serviceaccounts/careen/token");
-  EXPECT_EQ(transport.requests[2].body, R"({"apiVersion":"authentication.k8s.io/v1","kind":"TokenRequest",)"
-                                        R"("spec":{"audiences":["careen.dev/view"],"expirationSeconds":600}})");
+  const kube::Request& made = transport.requests.back();
+  EXPECT_EQ(made.method, "POST");
+  EXPECT_EQ(made.path, "/api/v1/namespaces/careen-system/serviceaccounts/careen/token");
+  EXPECT_EQ(made.body, R"({"apiVersion":"authentication.k8s.io/v1","kind":"TokenRequest",)"
+                       R"("spec":{"audiences":["careen.dev/view"],"expirationSeconds":600,)"
+                       R"("boundObjectRef":{"apiVersion":"v1","kind":"Pod","name":"careen-7c9d","uid":"u-1"}}})");
+}
+
+TEST_F(ViewSourceTest, NoneIsMadeWhenOneIsGiven) {
+  answer_locks();
+  transport.answer(200, "{}");
+  LeaderAccess with = access();
+  with.view_token = "given";
+  ASSERT_TRUE(run(view_of_leader(std::move(with))));
+  EXPECT_EQ(shown, "given");
+  EXPECT_EQ(transport.requests.back().method, "GET");
 }
 
 TEST_F(ViewSourceTest, WhoMayNotMakeATokenAsksWithout) {
-  transport.answer(200, kLeases);
+  answer_locks();
   transport.answer(200, "{}");
   transport.answer(403, R"({"kind": "Status", "message": "no", "reason": "Forbidden"})");
   transport.answer(200, R"({"node": "x"})");
-  bool shown = false;
-  const auto source = run(view_of_leader({transport, transport, "", [&](const std::string&) { shown = true; }}));
+  const auto source = run(view_of_leader(access()));
   ASSERT_TRUE(source);
-  EXPECT_FALSE(shown);
+  EXPECT_EQ(shown, "");
   EXPECT_TRUE(run((*source)->get("nodes/x")));
+}
+
+TEST_F(ViewSourceTest, LocksInTwoNamespacesAreForAPersonToDecideOn) {
+  const std::string error = error_of(R"({"items": [
+    {"metadata": {"namespace": "tenant"},
+     "spec": {"holderIdentity": "evil_1", "leaseDurationSeconds": 15, "renewTime": "2026-03-02T10:00:05.0Z"}},
+    {"metadata": {"namespace": "careen-system"},
+     "spec": {"holderIdentity": "careen-0_1", "leaseDurationSeconds": 15, "renewTime": "2026-03-02T10:00:00.0Z"}}]})");
+  EXPECT_EQ(
+      error,
+      "careen, or what it replaces, has leases in several namespaces: careen-system, tenant; name the one that is "
+      "meant with --namespace");
+  EXPECT_EQ(transport.requests.size(), 2u);
+}
+
+TEST_F(ViewSourceTest, ALockOfTheOtherNameCountsAsWell) {
+  transport.answer(200, R"({"items": [
+    {"metadata": {"namespace": "tenant"},
+     "spec": {"holderIdentity": "evil_1", "leaseDurationSeconds": 15, "renewTime": "2026-03-02T10:00:05.0Z"}}]})");
+  transport.answer(200, R"({"items": [{"metadata": {"namespace": "careen-system"},
+    "spec": {"holderIdentity": "careen-0_1", "leaseDurationSeconds": 15, "renewTime": "2026-03-02T10:00:00.0Z"}}]})");
+  const auto source = run(view_of_leader(access()));
+  ASSERT_FALSE(source);
+  EXPECT_NE(source.error().message.find("careen-system, tenant"), std::string::npos) << source.error().message;
+}
+
+// careen is down, and its pod still there: a stranger's lock does not take its place.
+TEST_F(ViewSourceTest, ALockThatHasRunOutCountsAsLongAsItsPodExists) {
+  transport.answer(200, kLeases);
+  transport.answer(200, R"({"items": []})");
+  transport.answer(200, "{}");
+  const auto source = run(view_of_leader(access()));
+  ASSERT_FALSE(source);
+  EXPECT_NE(source.error().message.find("careen-system, old;"), std::string::npos) << source.error().message;
+}
+
+TEST_F(ViewSourceTest, ALockOfTheFutureDoesNotWin) {
+  answer_locks(R"({"items": [
+    {"metadata": {"namespace": "careen-system"},
+     "spec": {"holderIdentity": "careen-0_1", "leaseDurationSeconds": 15, "renewTime": "2026-03-02T10:00:00.0Z"}},
+    {"metadata": {"namespace": "tenant"},
+     "spec": {"holderIdentity": "evil_1", "leaseDurationSeconds": 15, "renewTime": "2099-01-01T00:00:00.0Z"}}]})");
+  transport.answer(200, "{}");
+  const auto source = run(view_of_leader(access()));
+  ASSERT_TRUE(source) << source.error().message;
+  EXPECT_EQ((*source)->name(), "the leader careen-0 in namespace careen-system, through the API server");
+}
+
+TEST_F(ViewSourceTest, ANamespaceThatIsNamedIsTheOnlyOne) {
+  transport.answer(200, R"({"items": []})");
+  transport.answer(200, R"({"items": []})");
+  const auto source = run(view_of_leader(access("careen-system")));
+  ASSERT_FALSE(source);
+  EXPECT_NE(source.error().message.find("in namespace careen-system"), std::string::npos) << source.error().message;
+  for (const kube::Request& request : transport.requests) {
+    EXPECT_TRUE(request.path.starts_with("/apis/coordination.k8s.io/v1/namespaces/careen-system/leases?"))
+        << request.path;
+  }
+}
+
+TEST_F(ViewSourceTest, AHolderThatNamesNoPodIsNotAsked) {
+  const std::string error = error_of(R"({"items": [{"metadata": {"namespace": "careen-system"},
+    "spec": {"holderIdentity": "../../secrets/x_1", "leaseDurationSeconds": 15,
+            "renewTime": "2026-03-02T10:00:00.0Z"}}]})");
+  EXPECT_NE(error.find("is held by \"../../secrets/x_1\", which names no pod"), std::string::npos) << error;
+  EXPECT_EQ(transport.requests.size(), 2u);
 }
 
 TEST_F(ViewSourceTest, AnAddressIsAskedWithTheToken) {
@@ -237,8 +331,32 @@ TEST_F(ViewOptionsTest, WithoutEitherNobodyIsNamed) {
   ViewOptions options;
   EXPECT_EQ(complete(options), "");
   EXPECT_EQ(options.server, "");
+}
+
+TEST_F(ViewOptionsTest, TheLeaderGetsATokenForTheViewAlone) {
+  const std::string for_view = "e30.eyJhdWQiOlsiY2FyZWVuLmRldi92aWV3Il19.c2ln";  // {"aud":["careen.dev/view"]}
+  variables = {{"CAREEN_TOKEN", "t"}};
+  ViewOptions options;
+  EXPECT_EQ(complete(options), "");
+  EXPECT_EQ(options.token, "");
   options.token = "t";
-  EXPECT_EQ(complete(options), "--token goes with --server or CAREEN_SERVER");
+  EXPECT_NE(complete(options).find("--audience careen.dev/view"), std::string::npos) << complete(options);
+  options.token = for_view;
+  EXPECT_EQ(complete(options), "");
+  EXPECT_EQ(options.token, for_view);
+  variables = {{"CAREEN_TOKEN", for_view}};
+  options = {};
+  EXPECT_EQ(complete(options), "");
+  EXPECT_EQ(options.token, for_view);
+}
+
+TEST_F(ViewOptionsTest, ANamespaceMeansTheLeader) {
+  variables = {{"CAREEN_SERVER", "127.0.0.1:8080"}};
+  ViewOptions options{.ns = "careen-system"};
+  EXPECT_EQ(complete(options), "");
+  EXPECT_EQ(options.server, "");
+  options.server = "http://h";
+  EXPECT_NE(complete(options).find("--namespace"), std::string::npos);
 }
 
 TEST_F(ViewOptionsTest, WhoNamedABadAddressIsTold) {
@@ -252,9 +370,10 @@ TEST_F(ViewOptionsTest, WhoNamedABadAddressIsTold) {
 }
 
 TEST_F(ViewSourceTest, TheLeadersStream) {
-  transport.answer(200, kLeases);
+  answer_locks();
   transport.answer(200, "{}");
-  const auto source = run(view_of_leader({transport, transport, "own"}));
+  transport.answer(403, "{}");
+  const auto source = run(view_of_leader(access()));
   ASSERT_TRUE(source);
   std::vector<std::string> heard;
   std::optional<ViewError> ended;

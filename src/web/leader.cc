@@ -12,6 +12,7 @@
 #include "kube/json.h"
 #include "kube/resource.h"
 #include "kube/url.h"
+#include "web/holder.h"
 #include "web/json_answer.h"
 #include "web/replica_key.h"
 
@@ -24,7 +25,6 @@ constexpr io::Duration kStepLimit = io::seconds{1};
 constexpr io::Duration kRememberAddress = io::seconds{5};
 constexpr const char* kPassedOn = "X-Careen-Forwarded";
 constexpr size_t kLongestError = 64 << 10;
-constexpr size_t kLongestPodName = 253;
 
 // The leader's body, as it comes.
 class LeadersBody final : public io::BodyStream {
@@ -35,14 +35,6 @@ class LeadersBody final : public io::BodyStream {
  private:
   std::unique_ptr<io::HttpStream> stream_;
 };
-
-std::string pod_of(const std::string& holder) { return holder.substr(0, holder.find('_')); }
-
-// Anybody's words could stand in a lock.
-bool is_pod_name(std::string_view text) {
-  const auto fits = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '.'; };
-  return !text.empty() && text.size() <= kLongestPodName && std::all_of(text.begin(), text.end(), fits);
-}
 
 // The address as it stands in a URL.
 std::string url_host(const std::string& ip) { return ip.find(':') == std::string::npos ? ip : "[" + ip + "]"; }
@@ -140,7 +132,7 @@ Leader::Outcome<io::HttpRequest> Leader::request_to(const std::string& holder, c
         Failed{502, fmt::format("the leader {} does not name in the lock the key by which a careen with "
                                 "--metrics-secure is known, so nothing is passed on to it; ask it directly: kubectl "
                                 "-n {} port-forward pod/{} {}",
-                                holder, ns_, pod_of(holder), port_)});
+                                holder, ns_, pod_of_holder(holder).value_or("NAME"), port_)});
   }
   request.pinned_key = std::move(*key);
   return request;
@@ -150,26 +142,26 @@ io::Task<Leader::Outcome<std::string>> Leader::ip_of(std::string holder) {
   if (address_ && address_->holder == holder && loop_.now() - address_->read < kRememberAddress) {
     co_return address_->ip;
   }
-  const std::string pod = pod_of(holder);
-  if (!is_pod_name(pod)) {
+  const auto pod = pod_of_holder(holder);
+  if (!pod) {
     co_return tl::make_unexpected(Failed{502, "the leader calls itself " + holder + ", which names no pod"});
   }
   kube::CallOptions options;
   options.timeout = kStepLimit;
   options.attempts = 1;
-  const auto body = co_await client_.get(kube::resources::pods, ns_, pod, options);
+  const auto body = co_await client_.get(kube::resources::pods, ns_, *pod, options);
   if (!body) {
     co_return tl::make_unexpected(
-        Failed{502, fmt::format("the leader's pod {}/{} cannot be read: {}", ns_, pod, body.error().message)});
+        Failed{502, fmt::format("the leader's pod {}/{} cannot be read: {}", ns_, *pod, body.error().message)});
   }
   const auto json = kube::Json::parse(*body);
   const auto ip = json ? json->at("/status/podIP").text() : std::nullopt;
   if (!ip || ip->empty()) {
-    co_return tl::make_unexpected(Failed{502, fmt::format("the leader's pod {}/{} has no address", ns_, pod)});
+    co_return tl::make_unexpected(Failed{502, fmt::format("the leader's pod {}/{} has no address", ns_, *pod)});
   }
   if (!io::is_address(std::string(*ip))) {
     co_return tl::make_unexpected(
-        Failed{502, fmt::format("the leader's pod {}/{} has \"{}\" for an address, which is none", ns_, pod, *ip)});
+        Failed{502, fmt::format("the leader's pod {}/{} has \"{}\" for an address, which is none", ns_, *pod, *ip)});
   }
   address_ = Address{std::move(holder), std::string(*ip), loop_.now()};
   co_return address_->ip;

@@ -8,6 +8,7 @@
 #include "kube/objects.h"
 #include "kube/resource.h"
 #include "kube/transport.h"
+#include "web/view_token.h"
 
 namespace careen::web {
 
@@ -16,7 +17,6 @@ using kube::Json;
 
 namespace {
 
-constexpr int kSeconds = 600;  // the shortest that an API server makes
 constexpr io::Duration kUsed = io::minutes{5};
 constexpr io::Duration kTryAgain = io::seconds{30};
 const kube::Resource kAccounts{"", "v1", "serviceaccounts", "ServiceAccount", true};
@@ -50,14 +50,7 @@ Task<kube::Result<std::string>> ReplicaToken::make() {
   request.method = "POST";
   request.path = kAccounts.path(ns_, own->at("/spec/serviceAccountName").text().value_or("default")) + "/token";
   request.content_type = "application/json";
-  // It ends with the pod.
-  Json bound = Json::object({{"apiVersion", "v1"}, {"kind", "Pod"}, {"name", pod_}});
-  bound.set({"uid"}, own->at("/metadata/uid").text().value_or(""));
-  request.body = Json::object({{"apiVersion", "authentication.k8s.io/v1"}, {"kind", "TokenRequest"}})
-                     .set({"spec", "audiences"}, Json::array({kViewAudience}))
-                     .set({"spec", "expirationSeconds"}, kSeconds)
-                     .set({"spec", "boundObjectRef"}, std::move(bound))
-                     .dump();
+  request.body = view_token_request(pod_, own->at("/metadata/uid").text().value_or("")).dump();
   kube::CallOptions options;
   // One too many harms nobody.
   options.repeatable = true;

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <string>
-#include <string_view>
 
 #include "io/log.h"
 #include "io/sync.h"
@@ -14,8 +13,6 @@ class Client;
 }
 
 namespace careen::web {
-
-inline constexpr std::string_view kViewAudience = "careen.dev/view";
 
 class ReplicaToken {
  public:

@@ -5,6 +5,8 @@ references, which must be those that the program prints.
     test/commands/commands_test.py build/careen --renew    writes the references anew
 """
 
+import base64
+import http.server
 import json
 import os
 import pathlib
@@ -12,11 +14,14 @@ import pty
 import re
 import shutil
 import signal
+import ssl
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import unittest
+import urllib.parse
 import urllib.request
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
@@ -83,7 +88,9 @@ class WrongUsage(unittest.TestCase):
         self.assertIn("expected node/NAME or nodemaintenance/NAME", self.refused("explain", "pod/x"))
         self.assertIn("names nothing", self.refused("explain", "node/"))
         self.assertIn("--server", self.refused("explain", "n", "--server", "http://x", "--config", "y"))
-        self.assertIn("--token goes with --server", self.refused("explain", "n", "--token", "x"))
+        self.assertIn("--audience careen.dev/view", self.refused("explain", "n", "--token", "x"))
+        self.assertIn("--config", self.refused("explain", "n", "--token", "x", "--config", "y"))
+        self.assertIn("--namespace", self.refused("explain", "n", "--namespace", "x", "--server", "http://x"))
         self.assertIn("zsh", self.refused("completion", "tcsh"))
         self.assertIn("which nodes?", self.refused("drain"))
 
@@ -298,6 +305,163 @@ class HostileCluster(unittest.TestCase):
     def test_documents_mean_the_same(self):
         rows = json.loads(run("status", "-o", "json", *self.at)[0])["maintenances"]
         self.assertIn(self.OWNER, [row.get("by") for row in rows])
+
+
+class FakeApiServer:
+    """An API server that has locks and pods, makes tokens if it is told to, and passes requests on to a careen that
+    wants a token. It keeps what it was asked."""
+
+    LOCK = "maintenance-controller-leader-election.cloud.sap"
+
+    def __init__(self, locks, token=None, careen_wants=None):
+        self.locks, self.token, self.careen_wants, self.asked = locks, token, careen_wants, []
+        outer = self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_GET(self):
+                outer.asked.append((self.command, self.path, dict(self.headers)))
+                self.rfile.read(int(self.headers.get("Content-Length") or 0))
+                status, document = outer.answer(self.command, urllib.parse.urlsplit(self.path), self.headers)
+                text = json.dumps(document).encode()
+                self.send_response(status)
+                self.send_header("Content-Type", "application/json")
+                self.send_header("Content-Length", str(len(text)))
+                self.end_headers()
+                self.wfile.write(text)
+
+            do_POST = do_GET
+
+            def log_message(self, *_):
+                pass
+
+        # Over TLS, without which no token is sent at all.
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        with tempfile.TemporaryDirectory() as folder:
+            key, certificate = folder + "/key", folder + "/certificate"
+            subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
+                            "-keyout", key, "-out", certificate, "-days", "2", "-subj", "/CN=api"],
+                           check=True, capture_output=True, timeout=LIMIT)
+            context.load_cert_chain(certificate, key)
+        self.server.socket = context.wrap_socket(self.server.socket, server_side=True)
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+    def stop(self):
+        self.server.shutdown()
+        self.server.server_close()
+
+    def answer(self, method, url, headers):
+        parts = url.path.strip("/").split("/")
+        if parts[-1] == "leases":
+            ns = parts[4] if "namespaces" in parts else None
+            items = [{"metadata": {"name": self.LOCK, "namespace": namespace}, "spec": {
+                "holderIdentity": holder, "renewTime": renewed, "leaseDurationSeconds": 15}}
+                for namespace, holder, renewed in self.locks if ns in (None, namespace)]
+            return 200, {"kind": "LeaseList", "items": items if self.LOCK in url.query else []}
+        if parts[-1] == "token":
+            return (201, {"status": {"token": self.token}}) if self.token else (403, {"kind": "Status", "message": "no"})
+        if "proxy" in parts:
+            if self.careen_wants and headers.get("X-Careen-Token") != self.careen_wants:
+                return 401, {"error": "Unauthorized"}
+            return 200, {"node": parts[-1], "profiles": []}
+        if parts[-2] == "pods":
+            return 200, {"kind": "Pod", "metadata": {"name": parts[-1], "uid": "u-1"}, "spec": {
+                "serviceAccountName": "careen", "containers": [{"ports": [{"name": "metrics", "containerPort": 6666}]}]}}
+        return 404, {"kind": "Status", "message": "not found"}
+
+
+def view_token(*audiences):
+    claims = base64.urlsafe_b64encode(json.dumps({"aud": audiences}).encode()).decode().rstrip("=")
+    return f"e30.{claims}.c2ln"
+
+
+class Leader(unittest.TestCase):
+    """Who leads is found by a lock that others could have written, and asked through the API server."""
+
+    OWN = "ANAS-OWN-TOKEN"
+    FUTURE = "2099-01-01T00:00:00.000000Z"
+
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+
+    @staticmethod
+    def now(seconds=0):
+        return time.strftime("%Y-%m-%dT%H:%M:%S.000000Z", time.gmtime(time.time() + seconds))
+
+    def explain(self, api, *words, code=0, environment=None):
+        self.addCleanup(api.stop)
+        path = os.path.join(self.folder.name, "kubeconfig")
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump({"apiVersion": "v1", "kind": "Config", "current-context": "c",
+                       "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u"}}],
+                       "clusters": [{"name": "c", "cluster": {"server": f"https://127.0.0.1:{api.server.server_port}",
+                                                              "insecure-skip-tls-verify": True}}],
+                       "users": [{"name": "u", "user": {"token": self.OWN}}]}, file)
+        out, err = run("explain", "node-1", "-o", "json", "--kubeconfig", path, *words, code=code, environment=environment)
+        # Whatever happens: the user's own token is for the API server and for nobody behind it.
+        for method, where, headers in api.asked:
+            shown = {key: value for key, value in headers.items() if self.OWN in value}
+            self.assertEqual(shown, {"Authorization": f"Bearer {self.OWN}"}, f"{method} {where}")
+        return out, err
+
+    @staticmethod
+    def proxied(api):
+        return [where for _, where, _ in api.asked if "/proxy/" in where]
+
+    def test_a_token_for_the_view_alone_goes_along(self):
+        api = FakeApiServer([("careen-system", "careen-0_abc", self.now())], token="made", careen_wants="made")
+        out, err = self.explain(api)
+        self.assertEqual(json.loads(out)["node"], "node-1")
+        self.assertEqual(err, "from the leader careen-0 in namespace careen-system, through the API server\n")
+        self.assertEqual(self.proxied(api),
+                         ["/api/v1/namespaces/careen-system/pods/careen-0:6666/proxy/careen/v1/nodes/node-1"])
+
+    def test_who_may_make_none_asks_without_and_is_told_what_to_do(self):
+        lock = [("careen-system", "careen-0_abc", self.now())]
+        self.explain(FakeApiServer(lock))
+        _, err = self.explain(FakeApiServer(lock, careen_wants="another"), code=1)
+        self.assertIn("kubectl -n careen-system create token SERVICEACCOUNT --audience careen.dev/view", err)
+        self.assertIn("--token", err)
+        self.assertIn("port-forward pod/careen-0 6666", err)
+
+    def test_a_token_of_ones_choice(self):
+        lock, token = [("careen-system", "careen-0_abc", self.now())], view_token("careen.dev/view")
+        self.explain(FakeApiServer(lock, careen_wants=token), "--token", token)
+        self.explain(FakeApiServer(lock, careen_wants=token), environment={"CAREEN_TOKEN": token})
+        # One that is good for more goes nowhere.
+        for other in ("opaque", view_token("https://kubernetes.default.svc"), view_token("careen.dev/view", "api")):
+            api = FakeApiServer(lock, careen_wants="another")
+            _, err = self.explain(api, "--token", other, code=2)
+            self.assertIn("--audience careen.dev/view", err)
+            self.assertEqual(api.asked, [])
+            api = FakeApiServer(lock)
+            self.explain(api, environment={"CAREEN_TOKEN": other})
+            self.assertNotIn(other, json.dumps(api.asked))
+
+    def test_a_lock_in_another_namespace_does_not_win(self):
+        for renewed in (self.now(), self.now(30)):
+            api = FakeApiServer([("careen-system", "careen-0_abc", self.now()), ("tenant", "evil_x", renewed)], token="made")
+            _, err = self.explain(api, code=1)
+            self.assertIn("several namespaces: careen-system, tenant", err)
+            self.assertIn("--namespace", err)
+            self.assertEqual(self.proxied(api), [])
+        # Nor does one that claims to be held for ever.
+        api = FakeApiServer([("careen-system", "careen-0_abc", self.now()), ("tenant", "evil_x", self.FUTURE)], token="made")
+        _, err = self.explain(api)
+        self.assertIn("careen-0 in namespace careen-system", err)
+
+    def test_the_namespace_can_be_named(self):
+        api = FakeApiServer([("careen-system", "careen-0_abc", self.now()), ("tenant", "evil_x", self.now())], token="made")
+        _, err = self.explain(api, "--namespace", "careen-system")
+        self.assertIn("careen-0 in namespace careen-system", err)
+
+    def test_a_holder_that_names_no_pod_becomes_no_path(self):
+        for holder in ("../../secrets/x_1", "a:80/proxy?_1", ".._x"):
+            api = FakeApiServer([("careen-system", holder, self.now())], token="made")
+            _, err = self.explain(api, code=1)
+            self.assertIn("names no pod", err)
+            self.assertTrue(all("/leases?" in where for _, where, _ in api.asked), api.asked)
 
 
 class Installed(unittest.TestCase):

@@ -1,12 +1,13 @@
 """careen explain and careen status: why nodes do not move, asked from a running careen and computed on the spot.
 
 The replicas of these tests run outside the cluster, where the API server's proxy does not lead: the leader is asked by
-its address (--server).
+its address (--server), or a pod is made that has the address of this machine.
 """
 
 import datetime
 import json
 import os
+import socket
 import subprocess
 
 from careen import poll
@@ -189,3 +190,57 @@ class ExplainTest(CareenTest):
         self.assertIn("maintenances", document)
         self.assertLessEqual({"drained", "limited", "nightly"},
                              {profile["name"] for profile in document["fleet"]["profiles"]})
+
+    # --- through the API server --------------------------------------------
+
+    def lead_as_pod(self, auth):
+        """A replica that leads under the name of a pod, which has this machine's address and an account that may look."""
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+            probe.connect(("198.51.100.1", 9))  # sends nothing; says which address others see
+            address = probe.getsockname()[0]
+        replica = self.start_elected(self.path, f"--dashboard-auth={auth}", address=address,
+                                     environment={"POD_NAME": "careen-0"}).wait_ready()
+        self.wait_leading(replica)
+        self.service_account("careen")
+        self.grant_rules("careen", [{"nonResourceURLs": ["/careen/v1/*"], "verbs": ["get"]}])
+        pods = f"/api/v1/namespaces/{self.namespace}/pods"
+        self.api.create(pods, {"metadata": {"name": "careen-0"}, "spec": {
+            "schedulerName": "nobody", "serviceAccountName": "careen", "containers": [
+                {**CONTAINER, "ports": [{"name": "metrics", "containerPort": replica.metrics_port}]}]}})
+        self.api.patch(f"{pods}/careen-0/status", {"status": {"podIP": address, "podIPs": [{"ip": address}]}})
+        return replica
+
+    def check_through_the_server(self, auth, may_make_tokens):
+        """Somebody with a token of their own; careen is shown another one."""
+        replica = self.lead_as_pod(auth)
+        rules = [{"apiGroups": ["coordination.k8s.io"], "resources": ["leases"], "verbs": ["list"]},
+                 {"apiGroups": [""], "resources": ["pods", "pods/proxy"], "verbs": ["get"]}]
+        if may_make_tokens:
+            rules.append({"apiGroups": [""], "resources": ["serviceaccounts/token"], "verbs": ["create"]})
+        ana = self.kubeconfig(user={"token": self.service_account("ana")})
+        self.grant_rules("ana", rules)
+        asked = ("explain", self.first, "--kubeconfig", ana, "--namespace", self.namespace)
+        if auth == "none" or may_make_tokens:
+            out, err = self.careen(*asked)
+            self.assertIn(f"from the leader careen-0 in namespace {self.namespace}, through the API server", err)
+            self.assertIn(f"node/{self.first}", out)
+        else:
+            _, err = self.careen(*asked, code=1)
+            self.assertIn("--audience careen.dev/view", err)
+            made = self.api.call("POST", f"/api/v1/namespaces/{self.namespace}/serviceaccounts/careen/token",
+                                 {"spec": {"audiences": ["careen.dev/view"], "expirationSeconds": 600}})
+            out, _ = self.careen(*asked, "--token", made["status"]["token"])
+            self.assertIn(f"node/{self.first}", out)
+        self.assertEqual(replica.stop(), 0)
+
+    def test_a_leader_that_wants_a_token(self):
+        self.check_through_the_server("token", may_make_tokens=True)
+
+    def test_who_may_make_no_token(self):
+        self.check_through_the_server("token", may_make_tokens=False)
+
+    def test_a_leader_that_shows_everybody(self):
+        self.check_through_the_server("none", may_make_tokens=False)
+
+    def test_a_leader_that_shows_its_own_machine(self):
+        self.check_through_the_server("loopback", may_make_tokens=True)
