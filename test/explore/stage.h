@@ -147,6 +147,7 @@ class Stage {
   bool heeds_pause_of(const std::string& profile, const Replica& sender) const;
   // What a process knows may be as old as now until the span is over, and it has had the time to ask again.
   void see_nothing_new(io::Duration span);
+  void lacks_rights(io::Duration span);
   std::optional<io::Duration> paused_for(const std::string& profile, const Replica& sender) const;
 
   const Case& case_;
@@ -166,8 +167,10 @@ class Stage {
   struct Span {
     io::Steady begun{}, until{};
   };
-  std::vector<Span> unseeing_;  // when processes could not hear of anything new
-  std::string holder_;          // of the lock: the replica that last wrote it
+  bool is_in(const std::vector<Span>& spans) const;
+  std::vector<Span> unseeing_;   // when processes could not hear of anything new
+  std::vector<Span> rightless_;  // when they may do without what they are refused
+  std::string holder_;           // of the lock: the replica that last wrote it
   std::list<Sticky> sticky_;
   bool events_forbidden_ = false;  // at some time
   bool armed_ = true;

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "budget/pause.h"
+#include "kube/steady_refusal.h"
 #include "profiles/names.h"
 #include "stage.h"
 
@@ -89,6 +90,17 @@ void Stage::see_nothing_new(io::Duration span) {
   invariants.unseeing(span + kCatchingUp);
 }
 
+// A right that was refused for minutes is taken to be missing, until it is granted.
+void Stage::lacks_rights(io::Duration span) {
+  if (span < kube::SteadyRefusal::kPatience) return;
+  rightless_.push_back({time.now() + kube::SteadyRefusal::kPatience, time.now() + span + kCatchingUp});
+}
+
+bool Stage::is_in(const std::vector<Span>& spans) const {
+  return std::any_of(spans.begin(), spans.end(),
+                     [&](const Span& span) { return span.begun <= time.now() && time.now() < span.until; });
+}
+
 // For how long it has stood in the cluster that the profile, or everything, is paused, while the process could hear of
 // it. One that has started, or begun to lead, meanwhile does nothing before it knows.
 std::optional<io::Duration> Stage::paused_for(const std::string& profile, const Replica& sender) const {
@@ -97,7 +109,7 @@ std::optional<io::Duration> Stage::paused_for(const std::string& profile, const 
     const auto stands = paused_since_.find(what);
     if (stands != paused_since_.end()) since = std::min(since.value_or(stands->second), stands->second);
   }
-  if (!since) return std::nullopt;
+  if (!since || is_in(rightless_)) return std::nullopt;
   if (sender.leads_since && *since <= *sender.leads_since) return time.now() - *since;
   for (const Span& unseeing : unseeing_) {
     if (sender.started < unseeing.begun) since = std::max(*since, unseeing.until);

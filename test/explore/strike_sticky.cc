@@ -55,6 +55,7 @@ void Stage::strike_sticky(const Perturbation& what) {
       invariants.rights_refused();
       events_forbidden_ |= what.code == 403;
       see_nothing_new(what.span);
+      if (what.code == 403) lacks_rights(what.span);
       const kube::Response answer = what.code == 401
                                         ? sim::ApiServer::refusal(401, "Unauthorized", "Unauthorized")
                                         : sim::ApiServer::refusal(403, "Forbidden", "it is forbidden: RBAC");
