@@ -338,6 +338,23 @@ TEST_F(EventsTest, FallsBackToTheOldApiWhereTheNewOneIsForbidden) {
   EXPECT_THAT(transport.requests.back().path, StartsWith("/apis/events.k8s.io/"));
 }
 
+// A server that starts forbids everything for a moment; where the old API stays forbidden, the new one is tried again.
+TEST_F(EventsTest, FallsBackOnlyWhereTheOldApiIsAllowed) {
+  bool allowed = false;
+  respond = [&](const Request& request) {
+    const bool taken = allowed && request.path.starts_with("/apis/events.k8s.io/");
+    return taken ? Response{201, "{}", {}} : event_refusal(403, "Forbidden");
+  };
+  recorder.record(node_event("n1"));
+  time.run_for(seconds{1});
+  EXPECT_EQ(dropped(), 1);
+  allowed = true;
+  recorder.record(node_event("n2"));
+  time.run_for(seconds{1});
+  EXPECT_EQ(dropped(), 1);
+  EXPECT_THAT(problems.open(), IsEmpty());
+}
+
 TEST_F(EventsTest, MissingRightsAreOneProblem) {
   bool allowed = false;
   respond = [&](const Request&) {

@@ -218,10 +218,10 @@ void Reflector::after_watch(const Outcome& outcome) {
     case Ending::forbidden:
     case Ending::failing:
     case Ending::unknown_user:
-      // Whoever refuses watches may still answer lists.
       if (blind_for() < kSilence) return fail_then(State::watching, outcome);
+      // Whoever refuses watches may still answer lists, which end the blindness and not the trouble.
       meters_->count_list("refused");
-      return fail_then(State::listing, outcome);
+      return fail_then(State::listing, {outcome.ending, outcome.message, outcome.retry_after, true});
     default:
       return fail_then(State::watching, outcome);
   }

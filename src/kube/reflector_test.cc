@@ -24,8 +24,10 @@ namespace {
 
 using testing::AllOf;
 using testing::ElementsAre;
+using testing::Ge;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Le;
 using testing::Not;
 using testing::StartsWith;
 
@@ -397,6 +399,30 @@ TEST_F(ReflectorTest, ForbiddenToWatchKeepsTheListAndHeals) {
   EXPECT_EQ(lists().size(), 1u);
   push(watch_event("ADDED", node("c", 110)));
   EXPECT_THAT(names(), ElementsAre("a", "b", "c"));
+}
+
+TEST_F(ReflectorTest, WhereWatchesAreRefusedListsHaveToDo) {
+  start_watching();
+  bool allowed = false;
+  transport.on_open([&](Request) -> io::Task<io::Result<Response>> {
+    co_return Response{allowed ? 200 : 503, allowed ? "" : status_text(503, "ServiceUnavailable", "no watch"), {}};
+  });
+  transport.on_send([](Request) -> io::Task<io::Result<Response>> {
+    co_return Response{200, page(200, {node("a", 10), node("b", 20), node("c", 150)}), {}};
+  });
+  stream().close();
+  time.run_for(io::minutes{3});
+  EXPECT_THAT(names(), ElementsAre("a", "b", "c"));
+  EXPECT_LE(reflector->blind_for(), io::minutes{3});
+  time.run_for(io::minutes{27});
+  EXPECT_THAT(lists().size(), AllOf(Ge(8u), Le(16u)));
+  EXPECT_EQ(lines->errors.size(), 1u);
+  EXPECT_EQ(problems.open().size(), 1u);
+  allowed = true;
+  time.run_for(io::minutes{1});
+  push(watch_event("ADDED", node("d", 210)));
+  EXPECT_EQ(reflector->blind_for(), io::Duration{0});
+  EXPECT_THAT(problems.open(), IsEmpty());
 }
 
 TEST_F(ReflectorTest, AMissingDefinitionIsOneProblem) {

@@ -180,7 +180,38 @@ TEST_P(MaskedTest, AMoveThatIsDeniedAfterwardsIsFoundOut) {
   EXPECT_THAT(replica.problems.open(), IsEmpty());
 }
 
-INSTANTIATE_TEST_SUITE_P(ControllerTrouble, MaskedTest, testing::Values(409, 429, 500, 502, 503, 504));
+// Nor is a conflict a refusal as long as nobody can look what the node is now.
+TEST_F(ControllerTroubleTest, AConflictThatCannotBeLookedAtIsNoRefusal) {
+  add_nodes(3);
+  bool readable = true;
+  api.treat = [&](const Request& request) {
+    sim::Treatment treatment = quick();
+    if (writes_node(request) && request.body.find("maintenance-required") != std::string::npos) {
+      treatment.mask = sim::ApiServer::refusal(409, "Conflict", "somebody on the way");
+      readable = false;
+      api.freeze_watches(true);
+    }
+    if (!readable && request.method == "GET" && request.path.starts_with("/api/v1/nodes/")) {
+      treatment.refuse = sim::ApiServer::refusal(503, "", "not now");
+    }
+    return treatment;
+  };
+  Replica replica(time, api, "a", kTurnYaml);
+  const auto moved = [&] {
+    return std::count_if(known.begin(), known.end(),
+                         [&](const std::string& node) { return state_of(node) == "maintenance-required"; });
+  };
+  ASSERT_TRUE(time.run_until([&] { return moved() == 1; }, minutes{1}));
+  time.run_for(minutes{9});
+  EXPECT_EQ(moved(), 1);
+  EXPECT_EQ(replica.ledger.entries().size(), 1u);
+  api.treat = nullptr;
+  api.freeze_watches(false);
+  time.run_for(minutes{25});
+  EXPECT_EQ(moved(), 3);
+}
+
+INSTANTIATE_TEST_SUITE_P(ControllerTrouble, MaskedTest, testing::Values(409, 429, 500, 502, 503, 504, 524));
 
 }  // namespace
 }  // namespace careen::profiles
