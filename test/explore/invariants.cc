@@ -28,6 +28,12 @@ constexpr io::Duration kLongestLag = io::minutes{5};
 // Whoever evicts has asked for the pod's node within this time.
 constexpr io::Duration kNodeKnownFor = io::seconds{30};
 
+// One that does not exist yet is named in the body only.
+bool is_for_ledger(const kube::Request& request) {
+  return request.path.starts_with(kLedgerPath) ||
+         (request.method == "POST" && request.body.find("careen-ledger") != std::string::npos);
+}
+
 bool is_event(std::string_view path) { return path.find("/events") != std::string_view::npos; }
 
 // Named in the path, or in the body when it is made.
@@ -126,15 +132,26 @@ void Invariants::check_drained(const std::string& process, const std::string& no
 
 void Invariants::refused(const sim::Sending& sending, int code) {
   Process* process = process_of(sending.client);
-  if (!process || !sending.request.path.starts_with(kLedgerPath)) return;
-  if (code != 403) process->ledger_refused.reset();
-  if (code == 403 && !process->ledger_refused) process->ledger_refused = time_.now();
+  if (!process || !is_for_ledger(sending.request)) return;
+  if (code != 403) return ledger_answered(*process);
+  if (!process->ledger_refused) process->ledger_refused = time_.now();
+}
+
+bool Invariants::may_lack_ledger(const Process& process) const {
+  const auto age = [&](io::Steady since) { return time_.now() - since; };
+  return ledger_missing_ || (process.ledger_again && age(*process.ledger_again) < kUsualLag) ||
+         (process.ledger_refused && age(*process.ledger_refused) >= kube::SteadyRefusal::kPatience);
+}
+
+void Invariants::ledger_answered(Process& process) {
+  if (may_lack_ledger(process)) process.ledger_again = time_.now();
+  process.ledger_refused.reset();
 }
 
 void Invariants::served(const sim::Sending& sending, const kube::Response& response) {
   Process* process = process_of(sending.client);
   if (!process) return;
-  if (sending.request.path.starts_with(kLedgerPath)) process->ledger_refused.reset();
+  if (is_for_ledger(sending.request)) ledger_answered(*process);
   drains_.served(sending, response, time_.now());
   // Refused now means refused for ever: a record that grows with the fleet must stop growing before.
   if (response.status == 422 && response.body.find("Too long") != std::string::npos) {

@@ -136,6 +136,7 @@ class Invariants {
     std::optional<io::Steady> further_renewed;
     // Since when it has been answered nothing but 403 when it asked for the ledger.
     std::optional<io::Steady> ledger_refused;
+    std::optional<io::Steady> ledger_again;   // when that was over
     std::optional<io::Steady> last_observed;  // when its last transition on a value of Prometheus took effect
     io::Steady resumed{};                     // when everything was last paused for it
   };
@@ -203,11 +204,9 @@ class Invariants {
   // A large one takes its time to be read.
   mutable sim::Text ledger_text_;
   mutable std::shared_ptr<const budget::LedgerRecord> ledger_;
-  // After minutes of refusals a process does without the ledger.
-  bool may_lack_ledger(const Process& process) const {
-    return ledger_missing_ ||
-           (process.ledger_refused && time_.now() - *process.ledger_refused >= kube::SteadyRefusal::kPatience);
-  }
+  // After minutes of refusals a process does without the ledger, until it hears that it has it again.
+  bool may_lack_ledger(const Process& process) const;
+  void ledger_answered(Process& process);
   std::optional<io::Steady> lock_tampered_, ledger_back_, calm_since_;
   bool ledger_missing_ = false;  // somebody has deleted it
   io::Steady disturbed_until_{}, unseeing_until_{};
