@@ -589,6 +589,9 @@ void Invariants::admit(const sim::Change& change, Process& process, const Plan& 
   // What was in a ledger that somebody deleted, the next leader does not know; that is the price of deleting it.
   const bool forgotten = ledger_missing_ || (ledger_back_ && decided <= *ledger_back_);
   if (forgotten && ledger_writer_ != process.identity) return;
+  // Nor does one who has made it anew know that somebody took the lock from it by hand before.
+  const bool unfenced = lock_tampered_ && ledger_back_ && *lock_tampered_ <= *ledger_back_;
+  if (unfenced && lock_holder_ != process.identity) return;
   const std::string zone = after.label(kZone);
   admitted_[change.name] = {plan.name, change.by, decided, since, limit_for(plan, zone, decided), zone, false};
   check_limits();
