@@ -74,6 +74,8 @@ class PlanTest(CareenTest):
             "metadata": {"name": "secretive", "annotations": {"example.com/a": "hunter2"}},
             "spec": {"containers": [{"name": "c", "image": "none", "command": ["hunter2"],
                                      "env": [{"name": "PASSWORD", "value": "hunter2"}]}]}})
+        # It may be on any node, and would be in the way of a drain.
+        self.addCleanup(self.api.delete, f"/api/v1/namespaces/{self.namespace}/pods/secretive")
         self.want_maintenance(self.names)
         cluster = ["--kubeconfig", self.cluster.kubeconfig]
         plain, packed = (os.path.join(self.folder, name) for name in ("cluster.json", "cluster.json.gz"))
