@@ -75,6 +75,8 @@ class Invariants {
   void ledger_deleted() { ledger_missing_ = true; }
   // For so long careen may act late, or on old facts.
   void disturbed(io::Duration span);
+  // The leader does not know that another process has written the ledger.
+  bool overtaken_unawares() const { return lock_tampered_ && ledger_writer_ != lock_holder_; }
   // For so long careen may not have heard of what others have done.
   void unseeing(io::Duration span) { unseeing_until_ = std::max(unseeing_until_, time_.now() + span); }
   // Those for whom careen may send this request about a pod; nobody when that cannot be said.
