@@ -81,6 +81,7 @@ Occupancy::Changes Occupancy::update(std::string_view name, const Config& config
     if (admitted || labelled || recorded) {
       member.emplace();
       member->in_state = labelled || recorded;
+      member->admitted = admitted;
       if (data) {
         member->transitions.emplace();
         for (const auto& [profile, known] : data->profiles) member->transitions->emplace(profile, known.transition);
@@ -136,10 +137,10 @@ namespace {
 
 bool forgets(const BudgetKey& key) { return key.skip_after > io::Duration{0}; }
 
-// When the maintenance grows too old to count; only of members in the state. Of one whose data nobody can read it is
-// not known, and it never does: no node's nonsense decides about others.
+// When the maintenance grows too old to count. Of one that is yet to begin, or whose data nobody can read, it is not
+// known, and it never does: no node's nonsense decides about others.
 io::Wall leaves_at(const BudgetKey& key, const Occupancy::Member& member) {
-  if (!member.transitions) return io::Wall::max();
+  if (!member.in_state || member.admitted || !member.transitions) return io::Wall::max();
   io::Wall newest = kZeroTime;
   for (const auto& [profile, time] : *member.transitions) {
     if (key.scope.profile.empty() || profile == key.scope.profile) newest = std::max(newest, time);
@@ -165,11 +166,9 @@ BudgetUse measure(const Occupancy& occupancy, const BudgetKey& key, io::Wall now
   std::vector<io::Wall> leaving;
   for (const auto& [name, member] : members) {
     if (kept_for(asking, name, member)) continue;
-    if (member.in_state) {
-      const io::Wall leaves = leaves_at(key, member);
-      if (leaves <= now) continue;
-      if (leaves != io::Wall::max()) leaving.push_back(leaves);
-    }
+    const io::Wall leaves = leaves_at(key, member);
+    if (leaves <= now) continue;
+    if (leaves != io::Wall::max()) leaving.push_back(leaves);
     ++use.used;
   }
   // So many have to grow old before one place is free.
@@ -186,7 +185,7 @@ std::vector<std::string> holders(const Occupancy& occupancy, const BudgetKey& ke
   std::vector<std::string_view> names;
   for (const auto& [name, member] : occupancy.members(key.scope)) {
     if (kept_for(asking, name, member)) continue;
-    if (forgets(key) && member.in_state && leaves_at(key, member) <= now) continue;
+    if (forgets(key) && leaves_at(key, member) <= now) continue;
     names.push_back(name);
   }
   const size_t shown = std::min(most, names.size());

@@ -31,6 +31,7 @@ class Occupancy {
  public:
   struct Member {
     bool in_state = false;  // the node itself says so; otherwise only admitted
+    bool admitted = false;  // its maintenance is yet to begin, whatever it says of itself
     // The latest transition per profile of the node, for limits that forget old maintenances; nullopt when the
     // node's data cannot be read.
     std::optional<std::map<std::string, io::Wall, std::less<>>> transitions;

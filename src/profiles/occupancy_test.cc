@@ -151,6 +151,16 @@ TEST_F(OccupancyTest, AnAdmissionNeverGrowsOld) {
   EXPECT_EQ(used.free_at, std::nullopt);
 }
 
+// Somebody has edited its label before: its data are old, and its maintenance is not.
+TEST_F(OccupancyTest, NorDoesThatOfANodeThatSaidItWasThereBefore) {
+  NodeData data;
+  data.profiles["p"] = {now - io::hours{5}, State::maintenance_required, State::maintenance_required};
+  put("a", {{std::string(kStateLabel), "in-maintenance"}}, {{std::string(kDataAnnotation), format_node_data(data)}});
+  EXPECT_EQ(use({}, 1, io::hours{2}).used, 0);
+  reserve("a");
+  EXPECT_EQ(use({}, 1, io::hours{2}).used, 1);
+}
+
 TEST_F(OccupancyTest, TheAgeIsThatOfTheProfileAskedFor) {
   NodeData data;
   data.profiles["p"] = {now - io::hours{5}, kIn, kIn};
