@@ -186,7 +186,7 @@ class StrangersTest(unittest.TestCase):
         self.all_answer()
 
     def test_reviews_that_wait_for_each_other(self):
-        """Each asks for a maintenance of a node that another one has just been admitted for, and comes again at once."""
+        """Each asks for a maintenance of a node that another one has just been admitted for, and comes again."""
         self.define_maintenances()
         self.run_with_webhook()
         self.all_answer()
@@ -215,8 +215,9 @@ class StrangersTest(unittest.TestCase):
                         connection.request("POST", REVIEWS, creation_of(f"x-{which}-{answered[which]}", "node-0"), JSON)
                         connection.getresponse().read()
                         answered[which] += 1
+                        time.sleep(0.2)
                 except (OSError, http.client.HTTPException):
-                    time.sleep(0.1)  # it had to make room
+                    time.sleep(1)  # it had to make room
                 finally:
                     connection.close()
         for which in range(len(answered)):
