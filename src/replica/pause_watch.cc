@@ -117,15 +117,17 @@ void PauseWatch::stand_still(const kube::ApiError& error) {
                   p_.loop.wall_now());
 }
 
+// What was paused when it was last read stays so: whoever takes the right away resumes nothing.
 void PauseWatch::go_on_without(const kube::ApiError& error) {
-  p_.problems.raise(kProblem, fmt::format("{} cannot be read: {}; careen goes on as if nothing were paused, and "
-                                          "\"careen pause\" has no effect until it may list and watch leases in "
-                                          "namespace {}",
-                                          place(), error.message, options_.ns));
+  take(store_.find(kube::object_key(options_.ns, PauseRecord::kLease)));
+  p_.problems.raise(
+      kProblem, fmt::format("{} cannot be read: {}; careen goes on {}, and \"careen pause\" and \"careen "
+                            "resume\" have no effect until it may list and watch leases in namespace {}",
+                            place(), error.message,
+                            pauses_.all().empty() ? "as if nothing were paused" : "with what it knew", options_.ns));
   // The reflector has told of the same, but not what it means.
   p_.problems.clear(fmt::format("watch {}", PauseRecord::kLease));
   refused_.open();
-  pauses_.set({});
   known_.open();
 }
 

@@ -49,7 +49,8 @@ class PauseWatch {
   // Until cancelled.
   io::Task<void> run();
   // Resumes when it is known what is paused at this moment or later. Without the right to read it that is never known:
-  // when minutes of steady refusal have shown that, nothing is paused, and a problem says so.
+  // when minutes of steady refusal have shown that, what was paused when it was last read stays so, and a problem says
+  // so.
   io::Task<void> fresh();
 
   budget::Pauses& pauses() { return pauses_; }

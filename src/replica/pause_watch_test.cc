@@ -205,6 +205,31 @@ TEST_F(PauseWatchTest, WithoutTheRightToReadItCareenGoesOnAndSaysSo) {
   EXPECT_TRUE(replica().problems().open().empty());
 }
 
+TEST_F(PauseWatchTest, WhoTakesTheRightAwayResumesNothing) {
+  add_node("a", "p");
+  pause(kAll);
+  bool forbidden = false;
+  cluster.network.treat = [&](const sim::Sending& sending) {
+    sim::Treatment treatment;
+    if (forbidden && sending.request.path.find("careen-pause") != std::string::npos) {
+      treatment.refuse = sim::ApiServer::refusal(403, "Forbidden", "leases is forbidden");
+    }
+    return treatment;
+  };
+  start();
+  time.run_for(minutes{2});
+  forbidden = true;
+  cluster.network.end_streams("");
+  time.run_for(minutes{20});
+  EXPECT_NE(state("a"), "in-maintenance");
+  ASSERT_TRUE(replica().problems().open().contains("pause"));
+  EXPECT_THAT(replica().problems().open().find("pause")->second, HasSubstr("goes on with what it knew"));
+  forbidden = false;
+  pause("{}");
+  EXPECT_TRUE(time.run_until([&] { return state("a") == "in-maintenance"; }, minutes{3}));
+  EXPECT_TRUE(replica().problems().open().empty());
+}
+
 TEST_F(PauseWatchTest, WhatElseKeepsItFromBeingReadIsWaitedFor) {
   add_node("a", "p");
   bool failing = true;
