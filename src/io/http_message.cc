@@ -124,7 +124,7 @@ struct RequestParser::Parts {
   template <class Reached>
   tl::expected<bool, Refusal> parse_until(Reached reached) {
     while (!reached()) {
-      if (unparsed.empty()) return false;
+      if (unparsed.empty() || cuts_last_chunk()) return false;
       ErrorCode error;
       const size_t length = parser->put(boost::asio::const_buffer(unparsed.data(), unparsed.size()), error);
       unparsed.erase(0, length);
@@ -135,6 +135,13 @@ struct RequestParser::Parts {
       if (error) return refuse(error);
     }
     return true;
+  }
+
+  // Beast aborts when it is shown the last chunk twice with fewer bytes than that has. So many always follow before the
+  // end of a body in chunks, so nobody waits for what does not come.
+  bool cuts_last_chunk() const {
+    constexpr std::string_view kShortestEnd = "0\r\n\r\n";
+    return parser->is_header_done() && parser->chunked() && unparsed.size() < kShortestEnd.size();
   }
 
   size_t max_body;

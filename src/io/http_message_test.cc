@@ -34,11 +34,13 @@ TEST(RequestParserTest, PiecesOfAnySizeAreTheSame) {
       "GET /a%20b?c=%20 HTTP/1.1\r\nHost: x\r\n\r\n"
       "POST / HTTP/1.1\r\nContent-Length: 4\r\n\r\nbody"
       "POST /chunks HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n3;x=y\r\nabc\r\n2\r\nde\r\n0\r\nTrailer: t\r\n\r\n"
+      "POST /none HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"
+      "POST /one HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\n\r\n"
       "GET /old HTTP/1.0\r\n\r\n"
       "nonsense\r\n\r\n";
   for (size_t piece = 1; piece <= text.size(); ++piece) {
     EXPECT_EQ(parsed(text, piece),
-              "GET /a b c=%20 \nPOST /  body\nPOST /chunks  abcde\nGET /old  \n"
+              "GET /a b c=%20 \nPOST /  body\nPOST /chunks  abcde\nPOST /none  \nPOST /one  a\nGET /old  \n"
               "400 the request is no HTTP: bad method")
         << piece;
   }
