@@ -73,6 +73,8 @@ class Analysis {
 
  private:
   void use(const Shape& shape) {
+    // Whoever prints all there is prints the node.
+    if (shape.type == &types::root) findings_.fields.whole = true;
     if (!shape.path) return;
     const std::string& path = *shape.path;
     if (path.empty() || path == "/metadata" || path == "/spec" || path == "/status") {

@@ -143,6 +143,8 @@ TEST(Template, FollowsTheNodeThroughWithVariablesAndCalls) {
 
 TEST(Template, NeedsTheWholeNodeWhereTheUseCannotBeTold) {
   EXPECT_TRUE(parsed("{{ .Node }}").fields().whole);
+  EXPECT_TRUE(parsed("{{ . }}").fields().whole);
+  EXPECT_TRUE(parsed("{{ with $ }}{{ printf \"%v\" . }}{{ end }}").fields().whole);
   EXPECT_TRUE(parsed("{{ .Node.Spec }}").fields().whole);
   EXPECT_TRUE(parsed("{{ $x := 1 }}{{ $x = .Node }}{{ $x.Name }}").fields().whole);
   EXPECT_TRUE(parsed("{{ print .Node.Status }}").fields().whole);
