@@ -2,6 +2,7 @@
 #include <charconv>
 #include <cmath>
 
+#include "io/printable.h"
 #include "sim/apply.h"
 #include "sim/ask.h"
 #include "sim/defaults.h"
@@ -143,6 +144,10 @@ std::optional<Failure> wrong_write_options(const Query& query, std::string_view 
   }
   if (query["fieldManager"].size() > 128) {
     errors.push_back({"FieldValueTooLong", "fieldManager", "Too long: may not be more than 128 bytes"});
+  }
+  if (const std::string shown = io::printable(query["fieldManager"]); shown != query["fieldManager"]) {
+    errors.push_back({"FieldValueInvalid", "fieldManager",
+                      "Invalid value: " + quoted(shown) + ": should only contain printable characters"});
   }
   const std::string_view validation = query["fieldValidation"];
   if (!validation.empty() && validation != "Ignore" && validation != "Warn" && validation != "Strict") {
