@@ -257,7 +257,11 @@ void Controller::leases_known() {
   parts_->wake_all();
 }
 
-void Controller::decide_all() { parts_->wake_all(); }
+void Controller::clock_stepped(io::Duration by) {
+  for (auto& [name, memory] : parts_->memories) memory.clock_stepped(by);
+  for (auto& [name, draining] : parts_->draining) draining.since += by;
+  parts_->wake_all();
+}
 
 void Controller::pods_known() {
   parts_->pods_known = true;

@@ -71,8 +71,8 @@ class Controller {
   io::Task<void> stop();
   // The leases of the namespace have been listed for the first time; no lease is taken before.
   void leases_known();
-  // Something that all decisions depend on has changed, such as the clock.
-  void decide_all();
+  // Somebody has set the wall clock, or the machine has slept.
+  void clock_stepped(io::Duration by);
   // Pods have been listed for the first time; their number is not told before.
   void pods_known();
 

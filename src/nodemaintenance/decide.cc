@@ -437,4 +437,13 @@ Decision decide(const World& world, std::string_view name, const Memory& memory,
   return Deliberation(world, *maintenance, memory, now).run();
 }
 
+void Memory::clock_stepped(io::Duration by) {
+  for (io::Wall* time : {&met, &written_at, &held_at, &trouble.retry_at, &status_trouble.retry_at}) {
+    if (*time != io::Wall{}) *time = io::add(*time, by);
+  }
+  for (auto* time : {&lost_at, &undrained, &departing}) {
+    if (*time) **time = io::add(**time, by);
+  }
+}
+
 }  // namespace careen::nodemaintenance

@@ -62,6 +62,10 @@ struct Memory {
   bool lifecycle_stays = false;       // the node's conditions cannot be written
   Trouble trouble;                    // with the object, its node or its lease
   Trouble status_trouble;
+
+  // Its times are those of our own wall clock. They move along with it, so that what has to wait for a minute waits
+  // neither for an hour nor not at all.
+  void clock_stepped(io::Duration by);
 };
 
 struct World {

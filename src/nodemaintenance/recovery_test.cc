@@ -258,6 +258,27 @@ TEST_F(RecoveryTest, NodesThatCannotBeWrittenAreToldAndTriedAgainSlowly) {
   EXPECT_TRUE(process->problems.open().empty());
 }
 
+TEST_F(RecoveryTest, WhoSetsTheClockBackHoldsUpNothing) {
+  add_node("n1");
+  add_pod("a");
+  launch();
+  treat = [](const kube::Request& request) {
+    sim::Treatment out;
+    if (request.method == "PATCH" && request.path.starts_with("/api/v1/nodes/")) {
+      out.refuse = sim::ApiServer::refusal(403, "Forbidden", "nodes \"n1\" is forbidden");
+    }
+    return out;
+  };
+  maintain();
+  time.run_for(seconds{5});
+  EXPECT_EQ(condition("Blocked"), "True WriteFailed");
+  treat = nullptr;
+  time.step_clock(*process->loop, -io::hours{2});
+  process->controller.clock_stepped(-io::hours{2});
+  ASSERT_TRUE(runs_until([&] { return phase() == "Succeeded"; }, minutes{2}));
+  EXPECT_EQ(last_error(), "");
+}
+
 TEST_F(RecoveryTest, AProblemGoesWithTheLastMaintenanceThatHadIt) {
   add_node("n1");
   launch();

@@ -55,14 +55,14 @@ ObservationState Observations::state(const Source& source, io::Wall now) const {
     return state;
   }
   const Entry& entry = found->second;
-  if (!entry.users.empty() || !is_fresh(entry, now)) {
-    state.why = why_pending(source, entry, now);
+  if (!entry.users.empty() || !is_fresh(entry)) {
+    state.why = why_pending(source, entry);
     return state;
   }
   using Kind = ObservationState::Kind;
   state.kind = entry.latest.error.empty() ? Kind::usable : Kind::failed;
   state.observation = &entry.latest;
-  state.usable_until = io::add(entry.latest.answered_at, options_.interval);
+  state.usable_until = io::add(now, options_.interval - age(entry));
   return state;
 }
 
@@ -75,17 +75,14 @@ void Observations::use_up(const Source& source, std::string_view node) {
   if (const auto found = entries_.find(source); found != entries_.end()) found->second.users.emplace(node);
 }
 
-void Observations::settled(std::string_view node, bool acknowledged, io::Wall at) {
+void Observations::settled(std::string_view node, bool acknowledged) {
   std::vector<Source> changed;
   for (auto& [source, entry] : entries_) {
     const auto user = entry.users.find(node);
     if (user == entry.users.end()) continue;
     entry.users.erase(user);
-    if (acknowledged) {
-      // A request under way counts only if it surely was sent later.
-      const bool later = entry.asking == Asking::sent && entry.asked_at > at;
-      entry.outdated_to = std::max(entry.outdated_to, later ? entry.request - 1 : requests_);
-    }
+    // Nor does the answer to a request that is under way count.
+    if (acknowledged) entry.outdated_to = requests_;
     if (entry.wanted) ask_if_needed(source, entry);
     changed.push_back(source);
   }
@@ -94,19 +91,20 @@ void Observations::settled(std::string_view node, bool acknowledged, io::Wall at
   for (const Source& source : changed) on_change_(source);
 }
 
-bool Observations::is_fresh(const Entry& entry, io::Wall now) const {
-  return entry.latest_request > entry.outdated_to && now <= io::add(entry.latest.answered_at, options_.interval);
+io::Duration Observations::age(const Entry& entry) const { return loop_.now() - entry.answered; }
+
+bool Observations::is_fresh(const Entry& entry) const {
+  return entry.latest_request > entry.outdated_to && age(entry) <= options_.interval;
 }
 
-std::string Observations::why_pending(const Source& source, const Entry& entry, io::Wall now) const {
+std::string Observations::why_pending(const Source& source, const Entry& entry) const {
   if (!entry.users.empty()) return fmt::format("used by node {}, waiting for its write", *entry.users.begin());
   if (entry.asking == Asking::queued && !has_free_turn(source)) {
     return fmt::format("waiting for its turn, {} requests to {} are under way", options_.in_flight_per_endpoint,
                        endpoint_of(source.url));
   }
-  if (entry.asking == Asking::sent && now - entry.asked_at >= io::seconds{1}) {
-    const auto since = std::chrono::floor<io::seconds>(now - entry.asked_at);
-    return fmt::format("being asked since {} ago", io::format_duration(since));
+  if (const io::Duration since = loop_.now() - entry.sent; entry.asking == Asking::sent && since >= io::seconds{1}) {
+    return fmt::format("being asked since {} ago", io::format_duration(std::chrono::floor<io::seconds>(since)));
   }
   if (entry.asking != Asking::no) return "being asked";
   if (entry.latest_request == 0) return "not asked yet";
@@ -116,7 +114,7 @@ std::string Observations::why_pending(const Source& source, const Entry& entry, 
 
 // Not while a write is pending: its outcome tells from when on an answer counts.
 void Observations::ask_if_needed(const Source& source, Entry& entry) {
-  if (entry.asking == Asking::no && entry.users.empty() && !is_fresh(entry, loop_.wall_now())) ask(source, entry);
+  if (entry.asking == Asking::no && entry.users.empty() && !is_fresh(entry)) ask(source, entry);
 }
 
 void Observations::ask(const Source& source, Entry& entry) {
@@ -132,9 +130,9 @@ io::Task<void> Observations::observe(Source source) {
   entry.asking = Asking::sent;
   entry.request = ++requests_;
   entry.asked_at = loop_.wall_now();
-  const io::Steady started = loop_.now();
+  entry.sent = loop_.now();
   InstantAnswer answer = co_await ask_instant(loop_, http_, source, entry.asked_at);
-  count(source, answer, loop_.now() - started);
+  count(source, answer, loop_.now() - entry.sent);
   answered(source, std::move(answer));
 }
 
@@ -146,12 +144,13 @@ void Observations::answered(const Source& source, InstantAnswer answer) {
                   .asked_at = entry.asked_at,
                   .answered_at = loop_.wall_now(),
                   .serial = ++answers_};
+  entry.answered = loop_.now();
   entry.latest_request = entry.request;
   entry.asking = Asking::no;
   entry.due = loop_.now() + options_.interval;
   // Whoever wants it has to say so again, unless nobody can use this answer: asked before an admission of which it may
   // know nothing, or while one is being written.
-  if (entry.users.empty() && is_fresh(entry, entry.latest.answered_at)) {
+  if (entry.users.empty() && is_fresh(entry)) {
     entry.wanted = false;
   } else if (entry.wanted) {
     ask_if_needed(source, entry);

@@ -73,9 +73,9 @@ class Observations {
 
   // The node's pending write rests on the observation: nobody else may use it until settled() is called.
   void use_up(const Source& source, std::string_view node);
-  // How the node's write ended. Acknowledged at `at`: only what is asked for after that moment counts from now on.
+  // How the node's write ended. Acknowledged: only what is asked for from now on counts.
   // Surely not happened: what was used up is usable again while it is fresh. As long as it is unknown, do not call.
-  void settled(std::string_view node, bool acknowledged, io::Wall at);
+  void settled(std::string_view node, bool acknowledged);
 
  private:
   enum class Asking { no, queued, sent };
@@ -86,13 +86,16 @@ class Observations {
     Asking asking = Asking::no;
     uint64_t request = 0;                      // the number of the request that is sent
     io::Wall asked_at{};                       // of the request that is sent
+    io::Steady sent{};                         // the same
+    io::Steady answered{};                     // of `latest`; its age, whoever sets the clock
     bool wanted = false;                       // since the last answer
     io::Steady due = io::kNever;               // when to ask again, or to forget
     std::set<std::string, std::less<>> users;  // nodes whose pending writes rest on it
   };
 
-  bool is_fresh(const Entry& entry, io::Wall now) const;
-  std::string why_pending(const Source& source, const Entry& entry, io::Wall now) const;
+  io::Duration age(const Entry& entry) const;
+  bool is_fresh(const Entry& entry) const;
+  std::string why_pending(const Source& source, const Entry& entry) const;
   void ask_if_needed(const Source& source, Entry& entry);
   void ask(const Source& source, Entry& entry);
   io::Task<void> observe(Source source);

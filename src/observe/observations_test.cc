@@ -23,8 +23,8 @@ class ObservationsTest : public testing::Test {
   ObservationState state(const Source& source = kSource) const { return observations.state(source, loop->wall_now()); }
   Kind kind(const Source& source = kSource) const { return state(source).kind; }
   std::string why(const Source& source = kSource) const { return state(source).why; }
-  void acknowledge(const char* node) { observations.settled(node, true, loop->wall_now()); }
-  void did_not_happen(const char* node) { observations.settled(node, false, loop->wall_now()); }
+  void acknowledge(const char* node) { observations.settled(node, true); }
+  void did_not_happen(const char* node) { observations.settled(node, false); }
   // Wanted, asked and answered.
   void observe(const Source& source = kSource) {
     observations.want(source);
@@ -104,11 +104,33 @@ TEST_F(ObservationsTest, TheIntervalCountsFromTheAnswer) {
 
 TEST_F(ObservationsTest, IsUsableUntilItIsOlderThanTheInterval) {
   observe();
-  const io::Wall until = state().usable_until;
-  EXPECT_EQ(observations.state(kSource, until).kind, Kind::usable);
-  const ObservationState after = observations.state(kSource, until + io::Duration{1});
-  EXPECT_EQ(after.kind, Kind::pending);
-  EXPECT_EQ(after.why, "older than 30s");
+  EXPECT_EQ(state().usable_until, loop->wall_now() + io::seconds{30});
+  observations.use_up(kSource, "n");
+  time.run_for(io::seconds{30});
+  did_not_happen("n");
+  EXPECT_EQ(kind(), Kind::usable);
+  observations.use_up(kSource, "n");
+  time.run_for(io::Duration{1});
+  did_not_happen("n");
+  EXPECT_EQ(kind(), Kind::pending);
+  EXPECT_EQ(why(), "older than 30s");
+}
+
+TEST_F(ObservationsTest, NobodyMakesItYoungerByTheClock) {
+  observe();
+  observations.use_up(kSource, "n");
+  time.run_for(io::seconds{31});
+  time.step_clock(*loop, -io::seconds{20});
+  did_not_happen("n");
+  EXPECT_EQ(why(), "older than 30s");
+}
+
+TEST_F(ObservationsTest, NorOlder) {
+  observe();
+  time.run_for(io::seconds{10});
+  time.step_clock(*loop, io::hours{1});
+  EXPECT_EQ(kind(), Kind::usable);
+  EXPECT_EQ(state().usable_until, loop->wall_now() + io::seconds{20});
 }
 
 TEST_F(ObservationsTest, AskedAgainAtOnceWhenWantedLate) {

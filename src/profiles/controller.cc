@@ -115,6 +115,11 @@ void Controller::set_config(std::shared_ptr<const Config> config) {
   configured_.open();
 }
 
+void Controller::clock_stepped() {
+  hypervisor_facts_.forget_refusals();
+  decide_all();
+}
+
 void Controller::decide_all() {
   p_.nodes.for_each([&](const kube::Node& node) { queue_.wake(node.name); });
 }
@@ -446,7 +451,7 @@ void Controller::record(const kube::Node& node, std::string reason, std::string 
 Task<void> Controller::act(std::string key, Decision decision, Basis basis) {
   const bool uses_observation = !decision.observed.empty();
   const bool written = co_await carry_out(key, std::move(decision), std::move(basis));
-  if (uses_observation) observations_.settled(key, written, p_.loop.wall_now());
+  if (uses_observation) observations_.settled(key, written);
   done(key);
 }
 

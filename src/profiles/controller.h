@@ -124,9 +124,9 @@ class Controller {
   // The leases of a namespace, the hypervisors, or the pods have been listed for the first time.
   void leases_known(const std::string& ns);
   void hypervisors_known();
-  // Something that all decisions depend on has changed, such as the clock.
-  void decide_all();
   void pods_known();
+  // Somebody has set the wall clock, or the machine has slept.
+  void clock_stepped();
 
   // Called when a node has moved by our write, and when a notification about it was sent.
   std::function<void(const std::string& node, const Moved& moved)> on_moved;
@@ -142,6 +142,7 @@ class Controller {
     std::vector<io::Wall> acquired;  // when: what it was, or may have been, written with
     bool may_be_used = false;        // a move may have been made by it: it is not given back
   };
+  void decide_all();
   World world(const kube::Json* document = nullptr) const;
   void node_changed(const kube::Node* before, const kube::Node* after);
   void lease_changed(const std::string& key);

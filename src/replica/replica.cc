@@ -267,11 +267,11 @@ Task<int> Replica::Core::main() {
   co_return 0;
 }
 
-// Whatever waits for a time of day has set its timer by the old clock.
+// Whatever waits for a time of day has set its timer by the old clock, and what was noted by it is not what it says.
 void Replica::Core::clock_stepped(io::Duration by) {
   log_.warn("the clock was set, or the machine has slept: everything is decided anew", "by", io::format_duration(by));
-  controller_.decide_all();
-  maintenance_.decide_all();
+  controller_.clock_stepped();
+  maintenance_.clock_stepped(by);
 }
 
 Task<void> Replica::Core::wind_down() {

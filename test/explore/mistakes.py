@@ -123,7 +123,7 @@ MISTAKES = [
         (CONTROLLER, "observations_.use_up(source, key);", "if (!MISTAKE) observations_.use_up(source, key);"),
     ]),
     ("value-again", "a value of Prometheus may be used again once a write has ended", ["observed"], [
-        (CONTROLLER, "observations_.settled(key, written,", "observations_.settled(key, written && !MISTAKE,"),
+        (CONTROLLER, "observations_.settled(key, written)", "observations_.settled(key, written && !MISTAKE)"),
     ]),
     ("told-unnoted", "a message that was sent is not remembered", ["message"], [
         (MESSAGES, "  deliveries_.set_sent(parcel.uid, parcel.message,",
@@ -164,7 +164,7 @@ MISTAKES = [
 # Looked for in the systematic cases.
 SYSTEMATIC_MISTAKES = [
     ("clock-unheeded", "timers stay as they are when the clock is set", ["transition"], [
-        ("replica/replica.cc", "  controller_.decide_all();\n", "  if (!MISTAKE) controller_.decide_all();\n"),
+        ("replica/replica.cc", "  controller_.clock_stepped();\n", "  if (!MISTAKE) controller_.clock_stepped();\n"),
     ]),
     ("pause-unread", "a new leader does not wait until it knows what is paused", ["pause"], [
         ("replica/replica.cc", "  co_await pause_watch_.fresh();", "  if (!MISTAKE) co_await pause_watch_.fresh();"),
