@@ -168,7 +168,11 @@ StreamResponse Network::take_effect(Call& call) {
       answer.stream = std::make_unique<FeedStream>(std::move(feed));
     }
   }
-  if (served) served(call.sending(), answer.head);
+  if (served) {
+    Sending sending = call.sending();
+    sending.abandoned = !call.reply && !call.stream_reply;
+    served(sending, answer.head);
+  }
   return answer;
 }
 

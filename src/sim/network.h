@@ -23,6 +23,7 @@ struct Sending {
   const std::string& client;
   const kube::Request& request;
   bool stream = false;
+  bool abandoned = false;  // once it has arrived: nobody waits for the answer any more
   // Anything but GET.
   bool writes() const { return request.method != "GET"; }
 };

@@ -151,7 +151,7 @@ void Invariants::ledger_answered(Process& process) {
 void Invariants::served(const sim::Sending& sending, const kube::Response& response) {
   Process* process = process_of(sending.client);
   if (!process) return;
-  if (is_for_ledger(sending.request)) ledger_answered(*process);
+  if (is_for_ledger(sending.request) && !sending.abandoned) ledger_answered(*process);
   drains_.served(sending, response, time_.now());
   // Refused now means refused for ever: a record that grows with the fleet must stop growing before.
   if (response.status == 422 && response.body.find("Too long") != std::string::npos) {

@@ -129,7 +129,6 @@ void Stage::start(Replica& replica) {
   replica.name = name;
   replica.dying = false;
   replica.suspended = false;
-  replica.started = time.now();
   replica.leads_since.reset();
   replica::ModelProcessOptions options;
   options.name = name;

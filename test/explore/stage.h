@@ -56,7 +56,6 @@ class Stage {
     bool dying = false;
     bool suspended = false;
     std::optional<io::Steady> isolated_until;
-    io::Steady started{};
     std::optional<io::Steady> leads_since;  // when it took the lock
   };
   struct Hit {  // where a perturbation strikes
@@ -126,7 +125,7 @@ class Stage {
   void strike_drained(const Perturbation& what, const std::string& node, const std::string& maintenance);
   void edit_maintenance(const Perturbation& what, const std::string& name);
   void renew_maintenance(const std::string& name);
-  void make_again(const std::string& name, const std::string& node);
+  void make_again(const std::string& name, const std::string& uid, const std::string& node);
 
   // Faults that stick to some requests (strike_sticky.cc).
   struct Sticky {

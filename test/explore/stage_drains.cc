@@ -266,17 +266,18 @@ void Stage::renew_maintenance(const std::string& name) {
   for (const Edit& what : case_.campaign.edits) {
     if (what.kind == Edit::Kind::maintain && what.node == known->second && what.key != name) return;
   }
+  const std::string uid = text_at(cluster->api.object(maintenance_path(name))["metadata"], "uid");
   ask("DELETE", maintenance_path(name), Json::object());
-  make_again(name, known->second);
+  make_again(name, uid, known->second);
 }
 
-// Once it is gone, if it is still wanted.
-void Stage::make_again(const std::string& name, const std::string& node) {
+// Once the one with this UID is gone, if it is still wanted and nobody else has made it again.
+void Stage::make_again(const std::string& name, const std::string& uid, const std::string& node) {
   lasts(seconds{2});
-  later(seconds{1}, [this, name, node] {
+  later(seconds{1}, [this, name, uid, node] {
     if (!maintained_.contains(name)) return;
-    if (cluster->api.text(maintenance_path(name))) return make_again(name, node);
-    maintain(name, node);
+    if (!cluster->api.text(maintenance_path(name))) return maintain(name, node);
+    if (text_at(cluster->api.object(maintenance_path(name))["metadata"], "uid") == uid) make_again(name, uid, node);
   });
 }
 

@@ -102,7 +102,7 @@ bool Stage::is_in(const std::vector<Span>& spans) const {
 }
 
 // For how long it has stood in the cluster that the profile, or everything, is paused, while the process could hear of
-// it. One that has started, or begun to lead, meanwhile does nothing before it knows.
+// it. One that has begun to lead meanwhile does nothing before it knows.
 std::optional<io::Duration> Stage::paused_for(const std::string& profile, const Replica& sender) const {
   std::optional<io::Steady> since;
   for (const std::string& what : {std::string(), profile}) {
@@ -111,9 +111,7 @@ std::optional<io::Duration> Stage::paused_for(const std::string& profile, const 
   }
   if (!since || is_in(rightless_)) return std::nullopt;
   if (sender.leads_since && *since <= *sender.leads_since) return time.now() - *since;
-  for (const Span& unseeing : unseeing_) {
-    if (sender.started < unseeing.begun) since = std::max(*since, unseeing.until);
-  }
+  for (const Span& unseeing : unseeing_) since = std::max(*since, unseeing.until);
   return time.now() - *since;
 }
 
