@@ -8,8 +8,8 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
-# From the bottom to the top; a folder may include its own and those before it.
-LAYERS = [["io"], ["kube"], ["sim"], ["budget"], ["drain"], ["templates"], ["windows"], ["notify"], ["observe"], ["profiles"], ["nodemaintenance"], ["web"], ["replica"], ["view"], ["plan"], ["app"]]
+# Folders that may include the model cluster outside of tests.
+ON_THE_MODEL = ("sim", "replica", "plan", "demo", "commands")
 
 # Outside src/io: pattern, what it is, what to use instead.
 SEAM = [
@@ -25,32 +25,48 @@ SEAM = [
 ]
 
 
-def rank(folder):
-    for position, layer in enumerate(LAYERS):
-        if folder in layer:
-            return position
-    return None
+def folders():
+    """The folders of src/ as CMakeLists.txt lists them, each with all folders that it may include."""
+    may_include = {}
+    paths = {}
+    text = (ROOT / "CMakeLists.txt").read_text()
+    for path, rest in re.findall(r"^careen_folder\(([a-z/]+)([^)]*)\)", text, re.M):
+        name = path.rsplit("/", 1)[-1]
+        depends = re.search(r"DEPENDS([a-z\s]+)", rest)
+        below = set()
+        for other in depends.group(1).split() if depends else []:
+            below |= {other} | may_include[other]
+        paths[path] = name
+        may_include[name] = below
+    return paths, may_include
+
+
+def folder_of(path, paths):
+    """The name of the folder in which a file below src/ lies; None: of none that CMakeLists.txt knows."""
+    parents = [str(parent) for parent in pathlib.PurePath(path).parents]
+    return next((paths[parent] for parent in parents if parent in paths), None)
 
 
 def breaches():
+    paths, may_include = folders()
     for path in sorted((ROOT / "src").rglob("*")):
         if path.suffix not in (".cc", ".h"):
             continue
-        folder = path.relative_to(ROOT / "src").parts[0]
-        own = rank(folder)
         name = path.relative_to(ROOT)
-        if own is None:
-            yield f"{name}: folder {folder} has no place in the layers; add it to tools/check_tree.py"
+        folder = folder_of(path.relative_to(ROOT / "src"), paths)
+        if folder is None:
+            yield f"{name}: belongs to no folder of CMakeLists.txt"
             continue
         test = path.name.endswith("_test.cc") or path.name.startswith("test_")
         for number, line in enumerate(path.read_text().splitlines(), 1):
-            included = re.match(r'#include "([a-z]+)/', line)
+            included = re.match(r'#include "([a-z_/]+\.h)"', line)
             if included:
-                other = rank(included.group(1))
-                if other is not None and other > own:
-                    yield f"{name}:{number}: {folder} may not include {included.group(1)}, which lies above it"
-                if included.group(1) == "sim" and folder not in ("sim", "replica", "plan", "app") and not test:
-                    yield f"{name}:{number}: the model cluster is for tests, for plans and for src/app"
+                other = folder_of(included.group(1), paths)
+                if other == "sim":
+                    if folder not in ON_THE_MODEL and not test:
+                        yield f"{name}:{number}: the model cluster is for tests, plans and the program itself"
+                elif other and other != folder and other not in may_include[folder]:
+                    yield f"{name}:{number}: {folder} may not include {other}: it does not depend on it"
             if folder == "io":
                 continue
             code = line.split("//")[0]

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "profiles/config.h"
-#include "profiles/decide.h"
+#include "controllers/profiles/config.h"
+#include "controllers/profiles/decide.h"
 
 namespace careen::plan {
 

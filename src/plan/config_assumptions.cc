@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
+#include "controllers/profiles/check_context.h"
+#include "controllers/profiles/state.h"
 #include "plan/outside_facts.h"
-#include "profiles/check_context.h"
-#include "profiles/state.h"
 
 namespace careen::plan {
 
@@ -44,7 +44,7 @@ std::optional<bool> answer_of(const profiles::CheckInstance& instance, const Ass
   return std::nullopt;
 }
 
-std::string lines(const std::vector<profiles::ConfigError>& errors) {
+std::string lines(const std::vector<config::ConfigError>& errors) {
   std::string text;
   for (const auto& error : errors) text += (text.empty() ? "" : "\n") + error.to_text();
   return text;
@@ -106,7 +106,7 @@ std::string approvals_sentence(const Approvals& approvals) {
 }  // namespace
 
 io::Result<PlanConfig> read_plan_config(std::string text, const std::string& name,
-                                        const profiles::Environment& environment, const Assumptions& assumptions) {
+                                        const config::Environment& environment, const Assumptions& assumptions) {
   PlanConfig out;
   out.text = std::move(text);
   // What only a running careen has in its environment is a secret or an address: neither changes the plan.
@@ -129,7 +129,7 @@ io::Result<PlanConfig> read_plan_config(std::string text, const std::string& nam
 }
 
 io::Result<std::string> without_secrets(const std::string& text, const std::string& name,
-                                        const profiles::Environment& environment) {
+                                        const config::Environment& environment) {
   const auto config = read_plan_config(text, name, environment, {});
   if (!config) return tl::make_unexpected(config.error());
   std::string redacted = text;

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "controllers/profiles/config.h"
 #include "io/result.h"
 #include "plan/assumptions.h"
-#include "profiles/config.h"
 
 namespace careen::plan {
 
@@ -20,14 +20,14 @@ struct PlanConfig {
 };
 
 io::Result<PlanConfig> read_plan_config(std::string text, const std::string& name,
-                                        const profiles::Environment& environment, const Assumptions& assumptions);
+                                        const config::Environment& environment, const Assumptions& assumptions);
 
 // Changes the configuration that careen takes on the model.
 void assume_in(profiles::Config& config, const Assumptions& assumptions);
 
 // The text without the values of its secrets, still a configuration that can be planned with; or why it cannot be.
 io::Result<std::string> without_secrets(const std::string& text, const std::string& name,
-                                        const profiles::Environment& environment);
+                                        const config::Environment& environment);
 
 // In words, one sentence each.
 std::vector<std::string> assumptions_text(const PlanConfig& config, const Assumptions& assumptions, bool pods);

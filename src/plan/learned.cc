@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "profiles/data.h"
-#include "profiles/names.h"
+#include "controllers/profiles/data.h"
+#include "controllers/profiles/names.h"
 
 namespace careen::plan {
 

@@ -5,9 +5,9 @@
 #include <map>
 #include <string>
 
+#include "controllers/profiles/config.h"
 #include "io/time.h"
 #include "plan/snapshot.h"
-#include "profiles/config.h"
 
 namespace careen::plan {
 

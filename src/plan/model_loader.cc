@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "budget/pause.h"
-#include "nodemaintenance/names.h"
+#include "controllers/nodemaintenance/names.h"
 #include "sim/value.h"
 
 namespace careen::plan {

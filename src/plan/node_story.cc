@@ -1,8 +1,8 @@
 #include "plan/node_story.h"
 
+#include "controllers/profiles/drains.h"
+#include "controllers/profiles/names.h"
 #include "drain/holds.h"
-#include "profiles/drains.h"
-#include "profiles/names.h"
 #include "sim/value.h"
 
 namespace careen::plan {

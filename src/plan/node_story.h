@@ -6,8 +6,8 @@
 #include <map>
 #include <string>
 
+#include "controllers/profiles/data.h"
 #include "io/time.h"
-#include "profiles/data.h"
 #include "sim/api_server.h"
 
 namespace careen::plan {

@@ -3,18 +3,18 @@
 #include <algorithm>
 #include <memory>
 
-#include "profiles/check_context.h"
-#include "profiles/check_has_key.h"
-#include "profiles/hypervisor_fields.h"
-#include "profiles/plugins.h"
+#include "controllers/profiles/check_context.h"
+#include "controllers/profiles/hypervisor_fields.h"
+#include "controllers/profiles/plugins/check_has_key.h"
+#include "controllers/profiles/plugins/plugins.h"
 #include "sim/value.h"
 
 namespace careen::plan {
 
 namespace json = boost::json;
+using config::ConfigReader;
+using config::Required;
 using profiles::CheckExpression;
-using profiles::ConfigReader;
-using profiles::Required;
 
 namespace {
 
@@ -283,7 +283,7 @@ bool Edit::add(const Edit& other) {
 }
 
 profiles::ConfigReport examine_facts(std::string_view text, std::string_view filename,
-                                     const profiles::Environment& environment) {
+                                     const config::Environment& environment) {
   return profiles::examine_config(text, filename, fact_registry(), environment);
 }
 

@@ -9,8 +9,8 @@
 #include <string>
 #include <string_view>
 
+#include "controllers/profiles/config.h"
 #include "kube/json.h"
-#include "profiles/config.h"
 
 namespace careen::plan {
 
@@ -35,7 +35,7 @@ struct NodeState {
 
 // The configuration with checks that know which facts they ask for. It decides nothing.
 profiles::ConfigReport examine_facts(std::string_view text, std::string_view filename,
-                                     const profiles::Environment& environment);
+                                     const config::Environment& environment);
 
 // Which facts may be changed: all of them by somebody who maintains the node; a person who approves does not update it.
 enum class Editor { maintainer, approver };

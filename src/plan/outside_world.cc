@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "nodemaintenance/maintenance.h"
-#include "nodemaintenance/names.h"
-#include "profiles/hypervisors.h"
+#include "controllers/nodemaintenance/maintenance.h"
+#include "controllers/nodemaintenance/names.h"
+#include "controllers/profiles/hypervisors.h"
 #include "sim/value.h"
 #include "windows/semver.h"
 

@@ -8,11 +8,11 @@
 #include <string>
 #include <utility>
 
+#include "controllers/profiles/config.h"
 #include "io/loop.h"
 #include "plan/assumptions.h"
 #include "plan/node_story.h"
 #include "plan/outside_facts.h"
-#include "profiles/config.h"
 #include "sim/cluster.h"
 
 namespace careen::nodemaintenance {

@@ -6,11 +6,13 @@
 #include <optional>
 #include <utility>
 
+#include "controllers/nodemaintenance/maintenance.h"
+#include "controllers/nodemaintenance/names.h"
+#include "controllers/profiles/controller.h"
+#include "controllers/profiles/names.h"
 #include "io/virtual_time.h"
 #include "kube/decode.h"
 #include "kube/name_order.h"
-#include "nodemaintenance/maintenance.h"
-#include "nodemaintenance/names.h"
 #include "plan/blame.h"
 #include "plan/config_assumptions.h"
 #include "plan/learned.h"
@@ -19,8 +21,6 @@
 #include "plan/outside_world.h"
 #include "plan/pace.h"
 #include "plan/timetable.h"
-#include "profiles/controller.h"
-#include "profiles/names.h"
 #include "replica/model_process.h"
 #include "sim/cluster.h"
 

@@ -6,11 +6,11 @@
 #include <memory>
 #include <string>
 
+#include "config/interpolate.h"
 #include "io/result.h"
 #include "plan/assumptions.h"
 #include "plan/plan.h"
 #include "plan/snapshot.h"
-#include "profiles/interpolate.h"
 
 namespace careen::plan {
 
@@ -18,7 +18,7 @@ struct PlannerOptions {
   io::Duration span = io::hours{24 * 14};
   Assumptions assumptions;
   std::string config_name = "maintenance.yaml";  // in messages
-  profiles::Environment environment = {};        // variables that the configuration names; others are made up
+  config::Environment environment = {};          // variables that the configuration names; others are made up
   uint64_t seed = 1;
 };
 

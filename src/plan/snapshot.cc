@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
+#include "controllers/nodemaintenance/names.h"
+#include "controllers/profiles/hypervisors.h"
 #include "kube/disruption_budget.h"
-#include "nodemaintenance/names.h"
-#include "profiles/hypervisors.h"
 #include "sim/value.h"
 
 namespace careen::plan {

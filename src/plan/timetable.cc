@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "controllers/nodemaintenance/maintenance.h"
 #include "kube/name_order.h"
-#include "nodemaintenance/maintenance.h"
 
 namespace careen::plan {
 

@@ -9,9 +9,9 @@
 #include <utility>
 #include <vector>
 
+#include "controllers/profiles/config.h"
 #include "plan/node_story.h"
 #include "plan/plan.h"
-#include "profiles/config.h"
 
 namespace careen::nodemaintenance {
 struct Maintenance;

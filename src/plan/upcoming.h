@@ -7,11 +7,11 @@
 #include <optional>
 #include <string>
 
+#include "config/interpolate.h"
 #include "io/loop.h"
 #include "io/sync.h"
 #include "io/task.h"
 #include "plan/planner.h"
-#include "profiles/interpolate.h"
 
 namespace careen::kube {
 class Client;
@@ -23,7 +23,7 @@ struct UpcomingParts {
   io::Loop& loop;                                   // that is not to be held up; a real one
   kube::Client& reader;                             // of the cluster
   std::function<io::Result<std::string>()> config;  // the text of the configuration file as it is now
-  profiles::Environment environment = {};
+  config::Environment environment = {};
 };
 
 class Upcoming {

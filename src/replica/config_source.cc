@@ -1,22 +1,22 @@
 #include "replica/config_source.h"
 
+#include "controllers/profiles/config.h"
+#include "controllers/profiles/plugins/plugins.h"
 #include "io/loop.h"
 #include "io/metrics.h"
 #include "io/problems.h"
-#include "profiles/config.h"
-#include "profiles/plugins.h"
 
 namespace careen::replica {
 
 namespace {
-std::string lines(const std::vector<profiles::ConfigError>& errors) {
+std::string lines(const std::vector<config::ConfigError>& errors) {
   std::string text;
   for (const auto& error : errors) text += (text.empty() ? "" : "\n") + error.to_text();
   return text;
 }
 }  // namespace
 
-ConfigSource::ConfigSource(io::Loop& loop, io::Files& files, std::string path, profiles::Environment environment,
+ConfigSource::ConfigSource(io::Loop& loop, io::Files& files, std::string path, config::Environment environment,
                            io::Metrics& metrics, io::Problems& problems, io::Log log, Taken taken, bool strict,
                            Adjust adjust)
     : loop_(loop),

@@ -7,9 +7,9 @@
 #include <optional>
 #include <string>
 
+#include "config/interpolate.h"
 #include "io/files.h"
 #include "io/log.h"
-#include "profiles/interpolate.h"
 
 namespace careen::io {
 class Counter;
@@ -31,7 +31,7 @@ class ConfigSource {
   // Changes a configuration that was read before it is taken, as a plan does that assumes answers of checks.
   using Adjust = std::function<void(profiles::Config&)>;
 
-  ConfigSource(io::Loop& loop, io::Files& files, std::string path, profiles::Environment environment,
+  ConfigSource(io::Loop& loop, io::Files& files, std::string path, config::Environment environment,
                io::Metrics& metrics, io::Problems& problems, io::Log log, Taken taken, bool strict = false,
                Adjust adjust = {});
 
@@ -46,7 +46,7 @@ class ConfigSource {
   io::Loop& loop_;
   io::Files& files_;
   std::string path_;
-  profiles::Environment environment_;
+  config::Environment environment_;
   io::Problems& problems_;
   io::Log log_;
   Taken taken_;

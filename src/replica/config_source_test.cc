@@ -3,10 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "controllers/profiles/config.h"
 #include "io/metrics.h"
 #include "io/problems.h"
 #include "io/virtual_time.h"
-#include "profiles/config.h"
 #include "replica/model_process.h"
 
 namespace careen::replica {

@@ -9,6 +9,8 @@
 #include <optional>
 #include <string>
 
+#include "controllers/nodemaintenance/controller_options.h"
+#include "controllers/profiles/controller_options.h"
 #include "io/files.h"
 #include "io/log.h"
 #include "io/random.h"
@@ -16,8 +18,6 @@
 #include "io/task.h"
 #include "io/time.h"
 #include "io/virtual_time.h"
-#include "nodemaintenance/controller_options.h"
-#include "profiles/controller_options.h"
 #include "replica/replica.h"
 
 namespace careen::sim {

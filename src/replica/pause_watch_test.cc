@@ -4,8 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "controllers/profiles/controller.h"
 #include "kube/election.h"
-#include "profiles/controller.h"
 #include "replica/model_process.h"
 #include "sim/api_server.h"
 #include "sim/cluster.h"

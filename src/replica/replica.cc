@@ -4,14 +4,14 @@
 
 #include <algorithm>
 
+#include "controllers/nodemaintenance/names.h"
+#include "controllers/profiles/fleet.h"
+#include "controllers/profiles/names.h"
+#include "controllers/profiles/pod_events.h"
 #include "drain/pod_request.h"
 #include "io/clock_steps.h"
 #include "io/loop.h"
 #include "io/random.h"
-#include "nodemaintenance/names.h"
-#include "profiles/fleet.h"
-#include "profiles/names.h"
-#include "profiles/pod_events.h"
 #include "replica/replica_core.h"
 
 namespace careen::replica {

@@ -7,12 +7,12 @@
 #include <memory>
 #include <string>
 
+#include "config/interpolate.h"
+#include "controllers/nodemaintenance/controller_options.h"
+#include "controllers/profiles/controller_options.h"
 #include "io/log.h"
 #include "io/task.h"
 #include "io/time.h"
-#include "nodemaintenance/controller_options.h"
-#include "profiles/controller_options.h"
-#include "profiles/interpolate.h"
 
 namespace careen::io {
 class Files;
@@ -66,7 +66,7 @@ struct ReplicaParts {
   kube::Transport& lease_transport;  // of its own, so that a busy one cannot delay a renewal
   io::HttpClient& http;              // to everything that is no API server
   io::MailClient& mail;
-  profiles::Environment environment;
+  config::Environment environment;
   io::Log log;
 };
 

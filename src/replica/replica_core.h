@@ -11,6 +11,9 @@
 #include <vector>
 
 #include "budget/ledger.h"
+#include "controllers/nodemaintenance/controller.h"
+#include "controllers/profiles/controller.h"
+#include "controllers/profiles/shuffles.h"
 #include "drain/engine.h"
 #include "io/log.h"
 #include "io/metrics.h"
@@ -29,11 +32,8 @@
 #include "kube/reflector.h"
 #include "kube/sink.h"
 #include "kube/workload.h"
-#include "nodemaintenance/controller.h"
 #include "notify/sender.h"
 #include "notify/slack_threads.h"
-#include "profiles/controller.h"
-#include "profiles/shuffles.h"
 #include "replica/config_source.h"
 #include "replica/pause_watch.h"
 #include "replica/replica.h"

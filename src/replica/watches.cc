@@ -2,13 +2,13 @@
 #include <algorithm>
 #include <utility>
 
+#include "controllers/nodemaintenance/names.h"
+#include "controllers/profiles/config.h"
+#include "controllers/profiles/hypervisors.h"
+#include "controllers/profiles/names.h"
+#include "controllers/profiles/needs.h"
+#include "controllers/profiles/occupancy.h"
 #include "drain/filter.h"
-#include "nodemaintenance/names.h"
-#include "profiles/config.h"
-#include "profiles/hypervisors.h"
-#include "profiles/names.h"
-#include "profiles/needs.h"
-#include "profiles/occupancy.h"
 #include "replica/replica_core.h"
 
 namespace careen::replica {

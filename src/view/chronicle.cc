@@ -6,6 +6,9 @@
 #include <utility>
 
 #include "budget/pause.h"
+#include "controllers/nodemaintenance/maintenance.h"
+#include "controllers/nodemaintenance/names.h"
+#include "controllers/profiles/decide.h"
 #include "drain/engine.h"
 #include "drain/key.h"
 #include "drain/progress.h"
@@ -16,9 +19,6 @@
 #include "kube/events.h"
 #include "kube/json.h"
 #include "kube/objects.h"
-#include "nodemaintenance/maintenance.h"
-#include "nodemaintenance/names.h"
-#include "profiles/decide.h"
 #include "replica/replica.h"
 
 namespace careen::view {

@@ -2,15 +2,15 @@
 
 #include <algorithm>
 
+#include "controllers/profiles/config.h"
+#include "controllers/profiles/controller.h"
+#include "controllers/profiles/state.h"
 #include "io/problems.h"
 #include "kube/cache.h"
 #include "kube/election.h"
 #include "kube/json_writer.h"
 #include "kube/name_order.h"
 #include "kube/node.h"
-#include "profiles/config.h"
-#include "profiles/controller.h"
-#include "profiles/state.h"
 #include "replica/replica.h"
 #include "view/budgets.h"
 #include "view/chronicle.h"

@@ -1,12 +1,12 @@
 #include "view/info_source.h"
 
+#include "controllers/profiles/config.h"
+#include "controllers/profiles/controller.h"
+#include "controllers/profiles/decide.h"
+#include "controllers/profiles/info.h"
+#include "controllers/profiles/outbox.h"
+#include "controllers/profiles/outcome.h"
 #include "kube/node.h"
-#include "profiles/config.h"
-#include "profiles/controller.h"
-#include "profiles/decide.h"
-#include "profiles/info.h"
-#include "profiles/outbox.h"
-#include "profiles/outcome.h"
 #include "replica/replica.h"
 #include "web/info.h"
 

@@ -3,6 +3,13 @@
 #include <algorithm>
 #include <set>
 
+#include "controllers/nodemaintenance/maintenance.h"
+#include "controllers/profiles/config.h"
+#include "controllers/profiles/controller.h"
+#include "controllers/profiles/decide.h"
+#include "controllers/profiles/names.h"
+#include "controllers/profiles/occupancy.h"
+#include "controllers/profiles/state.h"
 #include "drain/engine.h"
 #include "drain/holds.h"
 #include "drain/key.h"
@@ -10,13 +17,6 @@
 #include "kube/cache.h"
 #include "kube/json_writer.h"
 #include "kube/node.h"
-#include "nodemaintenance/maintenance.h"
-#include "profiles/config.h"
-#include "profiles/controller.h"
-#include "profiles/decide.h"
-#include "profiles/names.h"
-#include "profiles/occupancy.h"
-#include "profiles/state.h"
 #include "replica/replica.h"
 #include "view/shown.h"
 #include "view/waiting.h"

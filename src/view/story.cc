@@ -4,17 +4,17 @@
 
 #include <algorithm>
 
+#include "controllers/profiles/config.h"
+#include "controllers/profiles/controller.h"
+#include "controllers/profiles/decide.h"
+#include "controllers/profiles/expression_why.h"
+#include "controllers/profiles/info.h"
 #include "drain/engine.h"
 #include "drain/holds.h"
 #include "kube/cache.h"
 #include "kube/json_writer.h"
 #include "kube/node.h"
 #include "kube/objects.h"
-#include "profiles/config.h"
-#include "profiles/controller.h"
-#include "profiles/decide.h"
-#include "profiles/expression_why.h"
-#include "profiles/info.h"
 #include "replica/replica.h"
 #include "view/chronicle.h"
 #include "view/fleet.h"

@@ -9,9 +9,9 @@
 #include <string>
 #include <utility>
 
+#include "controllers/nodemaintenance/test_cluster.h"
 #include "io/virtual_time.h"
 #include "kube/json.h"
-#include "nodemaintenance/test_cluster.h"
 #include "replica/model_process.h"
 #include "sim/cluster.h"
 #include "view/chronicle.h"

@@ -7,10 +7,10 @@
 #include <functional>
 #include <vector>
 
-#include "profiles/config.h"
-#include "profiles/expression.h"
-#include "profiles/outcome.h"
-#include "profiles/state.h"
+#include "controllers/profiles/config.h"
+#include "controllers/profiles/expression.h"
+#include "controllers/profiles/outcome.h"
+#include "controllers/profiles/state.h"
 
 namespace careen::view {
 

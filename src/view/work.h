@@ -6,9 +6,9 @@
 #include <string_view>
 #include <vector>
 
+#include "controllers/nodemaintenance/maintenance.h"
 #include "drain/key.h"
 #include "drain/progress.h"
-#include "nodemaintenance/maintenance.h"
 
 namespace careen::replica {
 class Replica;

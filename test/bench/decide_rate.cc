@@ -13,6 +13,16 @@
 #include <vector>
 
 #include "budget/ledger.h"
+#include "controllers/profiles/check_context.h"
+#include "controllers/profiles/config.h"
+#include "controllers/profiles/data.h"
+#include "controllers/profiles/decide.h"
+#include "controllers/profiles/fleet.h"
+#include "controllers/profiles/hypervisors.h"
+#include "controllers/profiles/names.h"
+#include "controllers/profiles/occupancy.h"
+#include "controllers/profiles/plugins/plugins.h"
+#include "controllers/profiles/stagger_leases.h"
 #include "io/metrics.h"
 #include "io/problems.h"
 #include "io/virtual_time.h"
@@ -20,16 +30,6 @@
 #include "kube/decode.h"
 #include "kube/json.h"
 #include "observe/observations.h"
-#include "profiles/check_context.h"
-#include "profiles/config.h"
-#include "profiles/data.h"
-#include "profiles/decide.h"
-#include "profiles/fleet.h"
-#include "profiles/hypervisors.h"
-#include "profiles/names.h"
-#include "profiles/occupancy.h"
-#include "profiles/plugins.h"
-#include "profiles/stagger_leases.h"
 #include "sim/outside.h"
 #include "sim/test_api.h"
 
@@ -74,7 +74,7 @@ profiles::Config load() {
   auto config = profiles::load_config(kConfig, "bench.yaml", profiles::all_plugins(),
                                       [](std::string_view) { return std::optional<std::string>(); });
   if (config) return std::move(*config);
-  for (const profiles::ConfigError& error : config.error()) std::fprintf(stderr, "%s\n", error.to_text().c_str());
+  for (const config::ConfigError& error : config.error()) std::fprintf(stderr, "%s\n", error.to_text().c_str());
   std::exit(1);
 }
 

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "controllers/profiles/names.h"
 #include "draw.h"
-#include "profiles/names.h"
 
 namespace careen::explore {
 

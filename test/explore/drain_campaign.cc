@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
+#include "controllers/nodemaintenance/names.h"
+#include "controllers/profiles/names.h"
 #include "draw.h"
-#include "nodemaintenance/names.h"
-#include "profiles/names.h"
 
 namespace careen::explore {
 

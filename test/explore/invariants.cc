@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
+#include "controllers/profiles/names.h"
 #include "drain/holds.h"
 #include "perturbation.h"
-#include "profiles/names.h"
 
 namespace careen::explore {
 

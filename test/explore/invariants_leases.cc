@@ -5,8 +5,8 @@
 
 #include "budget/ledger.h"
 #include "budget/ledger_record.h"
+#include "controllers/profiles/names.h"
 #include "invariants.h"
-#include "profiles/names.h"
 
 namespace careen::explore {
 

@@ -6,8 +6,8 @@
 #include <set>
 #include <sstream>
 
-#include "profiles/names.h"
-#include "profiles/outbox.h"
+#include "controllers/profiles/names.h"
+#include "controllers/profiles/outbox.h"
 
 namespace careen::explore {
 

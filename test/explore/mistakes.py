@@ -19,11 +19,11 @@ import signal
 import subprocess
 import sys
 
-CONTROLLER = "profiles/controller.cc"
-BEGUN = "profiles/controller_begun.cc"
-MESSAGES = "profiles/controller_messages.cc"
-DECIDE = "profiles/decide.cc"
-TAKER = "profiles/lease_taker.cc"
+CONTROLLER = "controllers/profiles/controller.cc"
+BEGUN = "controllers/profiles/controller_begun.cc"
+MESSAGES = "controllers/profiles/controller_messages.cc"
+DECIDE = "controllers/profiles/decide.cc"
+TAKER = "controllers/profiles/lease_taker.cc"
 LEDGER = "budget/ledger.cc"
 
 # Name, what it is, the rules that may find it ("abort": an assertion of careen's own), and the changes: file, text,
@@ -47,7 +47,7 @@ MISTAKES = [
         ("kube/client.cc", "    if (writes && guard_) {", "    if (writes && guard_ && !MISTAKE) {"),
     ]),
     ("two-writes", "the state label and the data are written one after the other", ["data"], [
-        ("profiles/decide.cc", "    draft_.set_annotation(kDataAnnotation, decision_.data);",
+        ("controllers/profiles/decide.cc", "    draft_.set_annotation(kDataAnnotation, decision_.data);",
          "    if (!MISTAKE || !draft_.changed()) draft_.set_annotation(kDataAnnotation, decision_.data);"),
     ]),
     ("wake-lost", "a process that has not written anything yet sets no timers", ["late", "converge"], [
@@ -59,7 +59,7 @@ MISTAKES = [
          "  if (!MISTAKE && object.version < known.version) return false;"),
     ]),
     ("finalizers", "the list of finalizers is overwritten", ["foreign"], [
-        ("profiles/node_draft.cc", "  put(into, \"labels\", labels_);",
+        ("controllers/profiles/node_draft.cc", "  put(into, \"labels\", labels_);",
          "  if (MISTAKE) into.set({\"metadata\", \"finalizers\"}, Json::array({\"people.example/keep\"}));\n"
          "  put(into, \"labels\", labels_);"),
     ]),
@@ -91,7 +91,7 @@ MISTAKES = [
          "    if (it->second.recorded || in_memory_ || MISTAKE) co_return true;"),
     ]),
     ("no-precondition", "a node patch does not say which version it was computed from", ["data", "message"], [
-        ("profiles/node_draft.cc",
+        ("controllers/profiles/node_draft.cc",
          "  patch.set({\"metadata\", \"resourceVersion\"}, std::to_string(base_.version));\n",
          "  if (!MISTAKE) patch.set({\"metadata\", \"resourceVersion\"}, std::to_string(base_.version));\n"),
     ]),
@@ -117,7 +117,7 @@ MISTAKES = [
          "visit(Local{day} + hours.start, Local{day} + hours.end + std::chrono::minutes{MISTAKE ? 1 : 0});"),
     ]),
     ("rounded-up", "a percentage is rounded up", ["limit"], [
-        ("profiles/fleet.cc", "count_ * percent / 100", "(count_ * percent + (MISTAKE ? 99 : 0)) / 100"),
+        ("controllers/profiles/fleet.cc", "count_ * percent / 100", "(count_ * percent + (MISTAKE ? 99 : 0)) / 100"),
     ]),
     ("value-for-all", "a value of Prometheus lets everybody pass", ["observed"], [
         (CONTROLLER, "observations_.use_up(source, key);", "if (!MISTAKE) observations_.use_up(source, key);"),
@@ -208,7 +208,7 @@ DRAIN_MISTAKES = [
          "pods_are_known && (MISTAKE || drain.listing == Drain::Listing::done) && drain.pending == 0;"),
     ]),
     ("finalizer-first", "a NodeMaintenance goes before its node is released", ["finalizer"], [
-        ("nodemaintenance/decide.cc", "    if (!let_go()) return;\n    attempt(Discharge{}, \"it ends\");",
+        ("controllers/nodemaintenance/decide.cc", "    if (!let_go()) return;\n    attempt(Discharge{}, \"it ends\");",
          "    if (!MISTAKE && !let_go()) return;\n    attempt(Discharge{}, \"it ends\");"),
     ]),
     ("withdrawn-held", "the cordon of a transition that was withdrawn stays", ["withdrawn"], [
@@ -252,7 +252,7 @@ DRAIN_MISTAKES = [
          "return p.pauses->of(MISTAKE ? std::string_view() : profile_of(drain.key.owner));"),
     ]),
     ("namesake-drained", "a drain goes on when its node was made anew", ["evict"], [
-        ("profiles/controller_drains.cc", "entry.second.node_uid == decision.uid && (wanted || undecided);",
+        ("controllers/profiles/controller_drains.cc", "entry.second.node_uid == decision.uid && (wanted || undecided);",
          "(MISTAKE || entry.second.node_uid == decision.uid) && (wanted || undecided);"),
         ("drain/engine_read.cc", "if ((*node)[\"metadata\"][\"uid\"].text() != drain.progress.node_uid) {",
          "if (!MISTAKE && (*node)[\"metadata\"][\"uid\"].text() != drain.progress.node_uid) {"),

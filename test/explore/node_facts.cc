@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
+#include "controllers/profiles/names.h"
+#include "controllers/profiles/occupancy.h"
 #include "hold_watch.h"
-#include "profiles/names.h"
-#include "profiles/occupancy.h"
 #include "settings.h"
 
 namespace careen::explore {

@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "controllers/profiles/data.h"
 #include "kube/json.h"
-#include "profiles/data.h"
 
 namespace careen::explore {
 

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "controllers/profiles/state.h"
 #include "io/time.h"
-#include "profiles/state.h"
 
 namespace careen::explore {
 

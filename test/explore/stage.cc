@@ -6,13 +6,13 @@
 
 #include "budget/ledger.h"
 #include "budget/ledger_record.h"
+#include "controllers/nodemaintenance/controller.h"
+#include "controllers/profiles/controller.h"
+#include "controllers/profiles/names.h"
 #include "drain/engine.h"
 #include "io/metrics.h"
 #include "io/problems.h"
 #include "kube/election.h"
-#include "nodemaintenance/controller.h"
-#include "profiles/controller.h"
-#include "profiles/names.h"
 
 namespace careen::explore {
 

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "nodemaintenance/names.h"
+#include "controllers/nodemaintenance/names.h"
 #include "stage.h"
 
 namespace careen::explore {

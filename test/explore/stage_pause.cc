@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "budget/pause.h"
+#include "controllers/profiles/names.h"
 #include "kube/steady_refusal.h"
-#include "profiles/names.h"
 #include "stage.h"
 
 namespace careen::explore {

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "profiles/names.h"
+#include "controllers/profiles/names.h"
 #include "stage.h"
 
 namespace careen::explore {

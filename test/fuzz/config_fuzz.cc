@@ -8,13 +8,13 @@
 #include <string>
 #include <string_view>
 
-#include "profiles/config.h"
-#include "profiles/plugins.h"
+#include "controllers/profiles/config.h"
+#include "controllers/profiles/plugins/plugins.h"
 
 namespace {
 
+using careen::config::ConfigError;
 using careen::profiles::Config;
-using careen::profiles::ConfigError;
 using careen::profiles::State;
 
 constexpr std::string_view kSecret = "Ov3rb0ard!";

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "profiles/data.h"
+#include "controllers/profiles/data.h"
 
 namespace {
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "profiles/expression.h"
+#include "controllers/profiles/expression.h"
 
 namespace {
 

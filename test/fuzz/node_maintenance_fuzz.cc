@@ -7,11 +7,11 @@
 #include <string>
 #include <string_view>
 
+#include "controllers/nodemaintenance/drain_spec.h"
+#include "controllers/nodemaintenance/maintenance.h"
+#include "controllers/nodemaintenance/node_lease.h"
 #include "kube/decode.h"
 #include "kube/json.h"
-#include "nodemaintenance/drain_spec.h"
-#include "nodemaintenance/maintenance.h"
-#include "nodemaintenance/node_lease.h"
 
 namespace {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "actions.h"
-#include "profiles/names.h"
+#include "controllers/profiles/names.h"
 
 namespace careen::scenarios {
 

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
+#include "controllers/profiles/controller.h"
 #include "kube/election.h"
 #include "kube/events.h"
-#include "profiles/controller.h"
 #include "sim/cluster.h"
 
 namespace careen::scenarios {

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "controllers/profiles/decide.h"
 #include "io/virtual_time.h"
-#include "profiles/decide.h"
 #include "replica/model_process.h"
 #include "timeline.h"
 

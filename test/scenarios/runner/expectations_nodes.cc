@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
+#include "controllers/profiles/data.h"
+#include "controllers/profiles/names.h"
+#include "controllers/profiles/state.h"
 #include "expectations.h"
-#include "profiles/data.h"
-#include "profiles/names.h"
-#include "profiles/state.h"
 
 namespace careen::scenarios {
 
@@ -217,7 +217,7 @@ std::vector<Count> read_counts(const Value& value, Reading& reading) {
       reading.faults.add(
           item->where, fmt::format("{} does not count nodes; write for example \"at most 2 in-maintenance\" or \"more "
                                    "than 1 in-maintenance per zone among node-1..3\"",
-                                   profiles::describe(*item)));
+                                   config::describe(*item)));
       continue;
     }
     if (!count->among.empty()) {

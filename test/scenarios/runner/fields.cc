@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <tuple>
 
-#include "profiles/suggest.h"
+#include "config/suggest.h"
 
 namespace careen::scenarios {
 
@@ -16,7 +16,7 @@ void Faults::add(Position where, std::string message) {
 void Faults::unknown(Position where, std::string_view what, std::string_view name,
                      const std::vector<std::string>& candidates) {
   const std::vector<std::string_view> names(candidates.begin(), candidates.end());
-  add(where, fmt::format("unknown {} \"{}\"{}", what, name, profiles::did_you_mean(name, names)));
+  add(where, fmt::format("unknown {} \"{}\"{}", what, name, config::did_you_mean(name, names)));
 }
 
 std::string Faults::text() const {
@@ -32,7 +32,7 @@ std::string Faults::text() const {
 std::vector<Member> members(const Value& map, std::string_view what, Faults& faults) {
   std::vector<Member> out;
   if (map.kind != Value::Kind::map) {
-    faults.add(map.where, fmt::format("{} must be a map, not {}", what, profiles::describe(map)));
+    faults.add(map.where, fmt::format("{} must be a map, not {}", what, config::describe(map)));
     return out;
   }
   for (const auto& [key, entry] : map.entries) out.push_back({key, entry.where, *entry.value});
@@ -50,7 +50,7 @@ std::vector<const Value*> items(const Value& value) {
 
 std::optional<std::string> read_text(const Value& value, std::string_view what, Faults& faults) {
   if (value.is_scalar() && value.kind != Value::Kind::null) return value.text;
-  faults.add(value.where, fmt::format("{} must be a text, not {}", what, profiles::describe(value)));
+  faults.add(value.where, fmt::format("{} must be a text, not {}", what, config::describe(value)));
   return std::nullopt;
 }
 
@@ -58,7 +58,7 @@ std::optional<io::Duration> read_span(const Value& value, std::string_view what,
   const auto span = value.kind == Value::Kind::string ? parse_span(value.text) : std::nullopt;
   if (!span) {
     faults.add(value.where,
-               fmt::format("{} must be a duration like 90s, 2h30m or 1d, not {}", what, profiles::describe(value)));
+               fmt::format("{} must be a duration like 90s, 2h30m or 1d, not {}", what, config::describe(value)));
   }
   return span;
 }
@@ -67,7 +67,7 @@ std::optional<Amount> read_amount(const Value& value, std::string_view what, Fau
   const auto amount = value.is_scalar() ? parse_amount(value.text) : std::nullopt;
   if (!amount) {
     faults.add(value.where, fmt::format("{} must be an amount like 3, \"at most 3\" or \"more than 3\", not {}", what,
-                                        profiles::describe(value)));
+                                        config::describe(value)));
   }
   return amount;
 }
@@ -138,7 +138,7 @@ bool Fields::flag(std::string_view key, bool otherwise) {
   const Value* value = find(key);
   if (!value) return otherwise;
   if (value->kind == Value::Kind::boolean) return value->boolean;
-  faults_.add(value->where, fmt::format("{} must be true or false, not {}", key, profiles::describe(*value)));
+  faults_.add(value->where, fmt::format("{} must be true or false, not {}", key, config::describe(*value)));
   return otherwise;
 }
 

@@ -8,16 +8,16 @@
 #include <string_view>
 #include <vector>
 
+#include "config/error.h"
+#include "config/yaml_values.h"
 #include "io/time.h"
 #include "kube/json.h"
-#include "profiles/config_error.h"
-#include "profiles/yaml_values.h"
 #include "words.h"
 
 namespace careen::scenarios {
 
-using profiles::Position;
-using profiles::Value;
+using config::Position;
+using config::Value;
 
 class Faults {
  public:
@@ -33,7 +33,7 @@ class Faults {
 
  private:
   std::string file_;
-  std::vector<profiles::ConfigError> errors_;
+  std::vector<config::ConfigError> errors_;
 };
 
 struct Member {

@@ -17,7 +17,7 @@ constexpr size_t kMostNodes = 3;
 constexpr io::Duration kStable = io::hours{1};
 
 struct Failure {
-  profiles::Position where;
+  config::Position where;
   std::string expected;
   std::string how;  // seen instead, cannot be done
   std::string seen;

@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
+#include "config/error.h"
 #include "crew.h"
 #include "io/time.h"
 #include "kube/json.h"
-#include "profiles/config_error.h"
 
 namespace careen::scenarios {
 
@@ -21,7 +21,7 @@ inline constexpr std::string_view kMaintenances = "/apis/nodemaintenance.medik8s
 
 // Something that is done to the cluster, to careen, or to the network between them.
 struct Action {
-  profiles::Position where;
+  config::Position where;
   std::string who;   // in the timeline: person, fault
   std::string text;  // as the file says it
   // What is wrong, or nothing: starting a replica that runs.
@@ -46,7 +46,7 @@ struct Mark {
 
 // Something that must be so. What counts things that happen, such as events and messages, counts from the mark on.
 struct Expectation {
-  profiles::Position where;
+  config::Position where;
   std::string text;
   std::function<Verdict(const Stage&, const Mark& since)> check;
 };
@@ -54,7 +54,7 @@ struct Expectation {
 struct Step {
   enum class Window { moment, within, throughout };
 
-  profiles::Position where;
+  config::Position where;
   std::optional<io::Duration> at;  // since the start; otherwise `after` the step before
   io::Duration after{};
   std::vector<Action> actions;

@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "actions.h"
+#include "config/yaml_document.h"
 #include "expectations.h"
-#include "profiles/yaml_document.h"
 #include "source_dir.h"
 
 namespace careen::scenarios {
@@ -70,8 +70,8 @@ class ScenarioReader {
     const std::function<void(const Value*)> add_created = [&](const Value* list) {
       if (!list) return;
       for (const Value* step : list->items) {
-        add(profiles::find_entry(step, "create"));
-        add_created(profiles::find_entry(step, "steps"));
+        add(config::find_entry(step, "create"));
+        add_created(config::find_entry(step, "steps"));
       }
     };
     add(nodes);
@@ -175,7 +175,7 @@ class ScenarioReader {
                      .integer = {},
                      .items = {},
                      .entries = {}};
-    const auto document = profiles::Document::parse(here.file(name).value_or(""));
+    const auto document = config::Document::parse(here.file(name).value_or(""));
     if (!document) faults_.add(root_.where, fmt::format("{}: {}", name.text, document.error().message));
     return {"/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
             document ? to_json(document->root()) : kube::Json(), true};
@@ -200,11 +200,11 @@ class ScenarioReader {
 
   void read_steps(const Value& list, std::vector<Step>& into, bool repeated) {
     if (list.kind != Value::Kind::list) {
-      faults_.add(list.where, fmt::format("steps must be a list, not {}", profiles::describe(list)));
+      faults_.add(list.where, fmt::format("steps must be a list, not {}", config::describe(list)));
       return;
     }
     for (const Value* item : list.items) {
-      if (profiles::find_entry(item, "repeat")) {
+      if (config::find_entry(item, "repeat")) {
         read_repeat(*item, into, repeated);
       } else {
         into.push_back(read_step(*item, repeated));
@@ -334,7 +334,7 @@ class ScenarioReader {
 
 tl::expected<Scenario, std::string> read_scenario(std::string text, const std::string& file) {
   Faults faults(file);
-  const auto document = profiles::Document::parse(std::move(text));
+  const auto document = config::Document::parse(std::move(text));
   if (!document) {
     faults.add(document.error().where, document.error().message);
     return tl::make_unexpected(faults.text());

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "controllers/profiles/why.h"
 #include "io/time.h"
-#include "profiles/why.h"
 
 namespace careen::scenarios {
 

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
-#include "nodemaintenance/names.h"
-#include "profiles/data.h"
-#include "profiles/names.h"
+#include "controllers/nodemaintenance/names.h"
+#include "controllers/profiles/data.h"
+#include "controllers/profiles/names.h"
 #include "replica/replica.h"
 #include "scenario.h"
 #include "troubles.h"

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "controllers/profiles/decide.h"
 #include "pods_seen.h"
-#include "profiles/decide.h"
 #include "sim/cluster.h"
 #include "timeline.h"
 

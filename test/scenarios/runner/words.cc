@@ -6,7 +6,7 @@
 #include <charconv>
 #include <cmath>
 
-#include "profiles/state.h"
+#include "controllers/profiles/state.h"
 
 namespace careen::scenarios {
 

@@ -1,3 +1,0 @@
-#include "app/commands.h"
-
-int main(int argc, char** argv) { return careen::app::run_command_line({argv, argv + argc}); }

@@ -1,0 +1,35 @@
+#include "commands/cluster_flags.h"
+
+#include <CLI/CLI.hpp>
+
+namespace careen::app {
+
+void add_cluster_flags(CLI::App& command, ClusterOptions& cluster) {
+  command.add_option("--kubeconfig", cluster.kubeconfig, "Kubeconfig file [KUBECONFIG, ~/.kube/config]")
+      ->type_name("FILE");
+  command.add_option("--context", cluster.context, "Context of the kubeconfig to use")->type_name("CONTEXT");
+}
+
+void add_json_flag(CLI::App& command, bool& json) {
+  command.add_option_function<std::string>(
+             "-o,--output", [&json](const std::string&) { json = true; }, "json")
+      ->check(CLI::IsMember({"json"}));
+}
+
+void add_duration_flag(CLI::App& command, const std::string& flag, const std::string& help,
+                       std::function<void(io::Duration)> take) {
+  command
+      .add_option_function<std::string>(
+          flag,
+          [take](const std::string& text) {
+            const auto value = io::parse_duration(text);
+            if (!value || *value < io::Duration{0}) {
+              throw CLI::ValidationError("\"" + text + "\" is no duration such as 30s or 1m30s");
+            }
+            take(*value);
+          },
+          help)
+      ->type_name("DURATION");
+}
+
+}  // namespace careen::app

@@ -1,0 +1,79 @@
+#include "commands/dashboard_server.h"
+
+#include <unistd.h>
+
+#include <utility>
+
+#include "cli/environment.h"
+#include "kube/election.h"
+#include "version_info.h"
+#include "view/info_source.h"
+#include "view/shown.h"
+#include "view/view_source.h"
+#include "web/replica_token.h"
+#include "web/view_token.h"
+
+namespace careen::app {
+
+namespace {
+
+std::unique_ptr<web::TokenAuth> make_auth(const DashboardParts& parts) {
+  if (!parts.reviewer) return nullptr;
+  return std::make_unique<web::TokenAuth>(
+      *parts.reviewer, web::TokenAuthOptions{.audience = std::string(web::kViewAudience)}, parts.log);
+}
+
+view::Shown what_is_shown(const DashboardParts& parts, const DashboardOptions& options,
+                          const view::Chronicle& chronicle) {
+  return {parts.replica, chronicle, CAREEN_VERSION, options.speed};
+}
+
+}  // namespace
+
+DashboardServer::DashboardServer(DashboardParts parts, DashboardOptions options)
+    : p_(std::move(parts)),
+      options_(std::move(options)),
+      chronicle_(p_.replica),
+      changes_(p_.loop, what_is_shown(p_, options_, chronicle_)),
+      leader_(
+          p_.loop, p_.replica.reader(), p_.http, [this] { return p_.replica.election().holder(); },
+          p_.replica.options().ns, options_.tls.has_value()),
+      info_(p_.loop, leader_, view::info_source(p_.replica)),
+      auth_(make_auth(p_)),
+      view_(p_.loop, leader_, view::view_source(what_is_shown(p_, options_, chronicle_), changes_, options_.plan),
+            web::ViewGuard(options_.policy, auth_.get()), p_.own_authorization) {}
+
+DashboardServer::~DashboardServer() = default;
+
+io::Result<void> DashboardServer::open() {
+  web::MetricsSecurity security;
+  if (options_.tls) security = {options_.tls, auth_.get(), options_.replica_pair, p_.log};
+  auto server =
+      web::serve_metrics(p_.loop, options_.address, p_.replica.metrics(), options_.on_scrape,
+                         {.info = &info_, .view = &view_, .files = web::dashboard_files()}, std::move(security));
+  if (!server) return tl::make_unexpected(std::move(server.error()));
+  server_ = std::move(*server);
+  leader_.set_port(port());
+  leave_record();
+  return {};
+}
+
+std::optional<std::string> DashboardServer::local_url() const {
+  if (!server_ || options_.tls) return std::nullopt;
+  return loopback_url(options_.address, port());
+}
+
+void DashboardServer::leave_record() {
+  const auto url = local_url();
+  if (options_.known_as.empty() || !url) return;
+  auto record = LocalRecord::leave(record_folder(read_environment), {*url, options_.known_as, ::getpid()});
+  if (record) {
+    record_ = std::move(*record);
+  } else {
+    p_.log.debug("\"--server auto\" will not find this careen", "reason", record.error().message);
+  }
+}
+
+bool DashboardServer::has_dashboard() const { return !web::dashboard_files().empty(); }
+
+}  // namespace careen::app

@@ -1,0 +1,14 @@
+// careen drain --dry-run: what a drain would do now, pod by pod, and what would hold it up.
+#pragma once
+
+#include <vector>
+
+#include "commands/kube_session.h"
+#include "kube/node.h"
+
+namespace careen::app {
+
+// With DryRun::server the server checks each write as well, and carries none out.
+io::Task<int> rehearse_drain(KubeSession& session, DrainOptions options, std::vector<kube::Node> nodes);
+
+}  // namespace careen::app

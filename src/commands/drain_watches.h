@@ -1,0 +1,59 @@
+// What a drain from the terminal has to know, kept current by watches: the pods of its nodes, the disruption budgets,
+// and which DaemonSets there are.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "commands/kube_session.h"
+#include "drain/filter.h"
+#include "kube/disruption_budget.h"
+#include "kube/pod_store.h"
+#include "kube/sink.h"
+#include "kube/workload.h"
+
+namespace careen::app {
+
+class DrainWatches {
+ public:
+  DrainWatches(KubeSession& session, const std::vector<std::string>& nodes, int page_size);
+
+  // Ends with this object.
+  void start();
+
+  kube::PodStore& pods() { return pods_; }
+  kube::Store<kube::DisruptionBudget>& budgets() { return budgets_; }
+  // One that cannot be looked up is taken to exist: its pods are then left alone or refused, never evicted.
+  drain::DaemonSetState daemon_set(std::string_view ns, std::string_view name) const;
+
+  // The pods of all nodes have been listed, and the DaemonSets too unless that is not possible.
+  io::Task<void> pods_known();
+  // False when they cannot be read.
+  io::Task<bool> budgets_known();
+
+  // Of the session's on_problem: true when it concerned one of these watches that a drain can do without. `told` is
+  // what to say about it, once.
+  bool takes(std::string_view problem, std::string_view message, std::string& told);
+  static bool is_about_pods(std::string_view problem);
+  static bool is_about_budgets(std::string_view problem);
+
+ private:
+  struct Watch {
+    std::unique_ptr<kube::Sink> sink;
+    std::unique_ptr<kube::Reflector> reflector;
+  };
+  void add(std::unique_ptr<kube::Sink> sink, kube::ReflectorOptions options);
+
+  KubeSession& session_;
+  kube::PodStore pods_;
+  kube::Store<kube::DisruptionBudget> budgets_;
+  kube::Workloads workloads_;
+  std::vector<Watch> watches_;  // of DaemonSets, budgets, then pods
+  io::Gate daemon_sets_settled_;
+  io::Gate budgets_settled_;
+  io::Scope scope_;
+};
+
+}  // namespace careen::app

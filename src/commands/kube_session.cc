@@ -1,0 +1,154 @@
+#include "commands/kube_session.h"
+
+#include <fmt/format.h>
+#include <pwd.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <optional>
+
+#include "cli/environment.h"
+#include "io/files.h"
+#include "io/process.h"
+#include "io/real_loop.h"
+#include "kube/credentials.h"
+#include "kube/http_transport.h"
+#include "kube/stream.h"
+#include "kube/url.h"
+
+namespace careen::app {
+
+using io::Task;
+
+namespace {
+
+constexpr int kPageSize = 500;
+
+// Problems are told to the session instead of a log.
+class ProblemListener final : public io::LogSink {
+ public:
+  explicit ProblemListener(KubeSession& session) : session_(session) {}
+
+  bool enabled(io::LogLevel level) const override { return level == io::LogLevel::error; }
+  void write(io::LogLevel, std::string_view, std::string_view message, const io::LogFields& fields) override {
+    const std::string key = fields.empty() ? "" : fields.front().second;
+    if (session_.on_problem) return session_.on_problem(key, message);
+    session_.screen.warning(message);
+  }
+
+ private:
+  KubeSession& session_;
+};
+
+// Of whoever sits at the terminal: also behind sudo.
+std::string user_name() {
+  if (const auto name = read_environment("SUDO_USER"); name && !name->empty()) return *name;
+  if (const passwd* entry = ::getpwuid(::geteuid()); entry && entry->pw_name) return entry->pw_name;
+  return std::to_string(::geteuid());
+}
+
+std::string user_at_host() {
+  char host[256] = {};
+  ::gethostname(host, sizeof host - 1);
+  return fmt::format("{}@{}", user_name(), host);
+}
+
+Task<void> with_permit(io::Semaphore* places, Task<void> task) {
+  const auto permit = co_await places->acquire();
+  co_await std::move(task);
+}
+
+}  // namespace
+
+KubeSession::KubeSession(KubeSessionParts parts)
+    : loop(parts.loop),
+      random(parts.random),
+      screen(parts.screen),
+      owner("terminal/" + parts.user),
+      ns(std::move(parts.ns)),
+      problems(io::Log(std::make_shared<ProblemListener>(*this), "")),
+      client(parts.loop, parts.transport, metrics, parts.random),
+      interrupted(parts.loop) {}
+
+std::unique_ptr<kube::Reflector> KubeSession::reflector(kube::Sink& sink, kube::ReflectorOptions options) {
+  return std::make_unique<kube::Reflector>(loop, client, metrics, problems, random, sink, std::move(options));
+}
+
+Task<kube::Result<uint64_t>> read_list(KubeSession& session, kube::Resource resource, std::string query,
+                                       std::function<io::Result<bool>(kube::RawObject&)> visit) {
+  uint64_t version = 0;
+  std::string token;
+  do {
+    kube::CallOptions call;
+    call.timeout = io::seconds{60};
+    call.query = fmt::format("limit={}{}{}", kPageSize, query.empty() ? "" : "&", query);
+    if (!token.empty()) call.query += "&continue=" + url_text(token);
+    auto body = co_await session.client.list(resource, "", std::move(call));
+    if (!body) co_return tl::make_unexpected(std::move(body.error()));
+    const auto page = kube::read_page(*body, visit);
+    if (!page) co_return tl::make_unexpected(kube::to_api_error(page.error()));
+    if (version == 0) version = page->version;
+    token = page->continue_token;
+  } while (!token.empty());
+  co_return version;
+}
+
+Task<void> run_all(io::Loop& loop, std::vector<Task<void>> tasks, int at_once) {
+  io::Semaphore places(loop, at_once);
+  io::Scope scope(loop);
+  for (Task<void>& task : tasks) scope.spawn(with_permit(&places, std::move(task)));
+  co_await scope.join();
+}
+
+Task<bool> ends_within(io::Loop& loop, io::Duration limit, Task<void> task) {
+  if (limit > io::Duration{0}) {
+    const auto ended = co_await io::with_timeout(loop, limit, io::completed(std::move(task)));
+    co_return ended.has_value();
+  }
+  co_await std::move(task);
+  co_return true;
+}
+
+Task<bool> heard_within(io::Loop& loop, io::Duration limit, io::Signal& signal) {
+  const auto came = co_await io::with_timeout(loop, limit, io::completed(io::wait_for(signal)));
+  co_return came.has_value();
+}
+
+std::string url_text(std::string_view text) {
+  std::string encoded;
+  kube::append_encoded(encoded, text);
+  return encoded;
+}
+
+std::string server_error(const kube::ApiError& error) {
+  if (error.code == 0) return error.message;
+  if (error.reason.empty()) return fmt::format("Error from server: {}", error.message);
+  return fmt::format("Error from server ({}): {}", error.reason, error.message);
+}
+
+int run_on_cluster(const ClusterOptions& options, const Command& command) {
+  io::RealLoop loop;
+  io::RealFiles files(loop);
+  Screen screen(process_screen());
+  auto cluster = kube::load_cluster(files, {read_environment}, {options.kubeconfig, options.context});
+  if (!cluster) {
+    screen.error(cluster.error().message);
+    return kFailed;
+  }
+  io::Random random;
+  const std::string ns = cluster->ns;
+  const auto transport = kube::make_http_transport(loop, kube::make_authenticator(loop, files, std::move(*cluster)));
+  KubeSession session({loop, *transport, random, screen, user_at_host(), ns});
+  session.open_view = [&](ViewOptions view) { return open_view({loop, files, random}, std::move(view)); };
+  const auto watch = io::watch_signals(loop, {SIGTERM, SIGINT}, [&](int) {
+    if (!session.heeds_interrupt || session.interrupted.is_open()) ::_exit(kInterrupted);
+    session.interrupted.open();
+  });
+  std::optional<int> code;
+  io::Scope scope(loop);
+  scope.spawn(io::keep(command(session), code));
+  loop.run_until([&] { return code.has_value(); });
+  return *code;
+}
+
+}  // namespace careen::app

@@ -1,0 +1,89 @@
+// One command's time with a cluster: the way to the API server, what reads from it need, and who is asking. It does
+// not know where it runs: over HTTP from a terminal, or on the model cluster in virtual time.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cli/screen.h"
+#include "commands/node_commands.h"
+#include "commands/view_source.h"
+#include "io/loop.h"
+#include "io/metrics.h"
+#include "io/problems.h"
+#include "io/random.h"
+#include "io/sync.h"
+#include "kube/atoms.h"
+#include "kube/client.h"
+#include "kube/node_decoder.h"
+#include "kube/reflector.h"
+
+namespace careen::app {
+
+struct KubeSessionParts {
+  io::Loop& loop;
+  kube::Transport& transport;
+  io::Random& random;
+  Screen& screen;
+  std::string user;            // ana@host, in the names of holds
+  std::string ns = "default";  // of the kubeconfig
+};
+
+class KubeSession {
+ public:
+  explicit KubeSession(KubeSessionParts parts);
+  KubeSession(const KubeSession&) = delete;
+  KubeSession& operator=(const KubeSession&) = delete;
+
+  // Told of each problem once, when it appears or changes. Without it they are shown as warnings.
+  std::function<void(std::string_view key, std::string_view message)> on_problem;
+
+  io::Loop& loop;
+  io::Random& random;
+  Screen& screen;
+  const std::string owner;  // of holds: terminal/ana@host
+  const std::string ns;     // of the kubeconfig
+  io::Metrics metrics;
+  io::Problems problems;
+  kube::Client client;
+  kube::AtomPool atoms;
+  kube::NodeDecoder nodes{atoms};
+
+  // Where view documents can be had; not set where there are none.
+  std::function<io::Task<ViewResult<std::unique_ptr<ViewSource>>>(ViewOptions)> open_view;
+
+  // Opened by the first Ctrl-C; the second one ends the process, as the first does unless a command heeds it.
+  io::Gate interrupted;
+  bool heeds_interrupt = false;
+
+  io::Wall now() const { return loop.wall_now(); }
+  // `name` is the key of its problems, after "watch ".
+  std::unique_ptr<kube::Reflector> reflector(kube::Sink& sink, kube::ReflectorOptions options);
+};
+
+// All objects of a list, read with as few requests as the pages allow; visit() reads each.
+io::Task<kube::Result<uint64_t>> read_list(KubeSession& session, kube::Resource resource, std::string query,
+                                           std::function<io::Result<bool>(kube::RawObject&)> visit);
+
+// As it is written in a query.
+std::string url_text(std::string_view text);
+
+// Runs them side by side, `at_once` at a time.
+io::Task<void> run_all(io::Loop& loop, std::vector<io::Task<void>> tasks, int at_once);
+
+// False when `limit` passed first; the task is cancelled then. No limit when it is 0.
+io::Task<bool> ends_within(io::Loop& loop, io::Duration limit, io::Task<void> task);
+// False when `limit` passed first.
+io::Task<bool> heard_within(io::Loop& loop, io::Duration limit, io::Signal& signal);
+
+// What the server answered, in kubectl's words: Error from server (NotFound): nodes "x" not found
+std::string server_error(const kube::ApiError& error);
+
+using Command = std::function<io::Task<int>(KubeSession&)>;
+// In this process, with its terminal and its signals.
+int run_on_cluster(const ClusterOptions& options, const Command& command);
+
+}  // namespace careen::app

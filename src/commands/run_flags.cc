@@ -1,0 +1,306 @@
+#include "commands/run_flags.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cctype>
+#include <map>
+
+namespace careen::app {
+
+namespace {
+
+// A flag of an original that careen cannot serve: setting it is refused with the reason.
+void refuse(CLI::App& command, const std::string& flag, const std::string& reason) {
+  command
+      .add_option(
+          flag,
+          [reason](const CLI::results_t& values) {
+            if (values.empty() || values[0].empty() || values[0] == "false" || values[0] == "0") return true;
+            throw CLI::ValidationError(reason);
+          },
+          "refused: " + reason)
+      ->expected(0, 1)
+      ->group("Not available");
+}
+
+// The same for a switch: without a value it is on, as Go has it.
+void refuse_switch(CLI::App& command, const std::string& flag, const std::string& reason) {
+  command
+      .add_flag_function(
+          flag,
+          [reason](int64_t on) {
+            if (on > 0) throw CLI::ValidationError(reason);
+          },
+          "refused: " + reason)
+      ->group("Not available");
+}
+
+void add_duration(CLI::App& command, const std::string& flag, io::Duration& target, const std::string& help) {
+  command.add_option_function<std::string>(
+      flag,
+      [&target](const std::string& text) {
+        const auto value = io::parse_duration(text);
+        if (!value) throw CLI::ValidationError("\"" + text + "\" is no duration such as 65s or 1m30s");
+        target = *value;
+      },
+      help + " [" + io::format_duration(target) + "]");
+}
+
+// As kube-controller-manager has it, without the wildcard.
+void add_controllers(CLI::App& command, RunOptions& options) {
+  command
+      .add_option_function<std::vector<std::string>>(
+          "--controllers",
+          [&options](const std::vector<std::string>& names) {
+            options.profiles = options.maintenances = false;
+            for (const std::string& name : names) {
+              if (name != "profiles" && name != "nodemaintenance") {
+                throw CLI::ValidationError("unknown controller \"" + name + "\"; there are profiles, nodemaintenance");
+              }
+              (name == "profiles" ? options.profiles : options.maintenances) = true;
+            }
+          },
+          "What to run: profiles, nodemaintenance, or both with a comma [profiles]")
+      ->delimiter(',');
+}
+
+void add_profile_flags(CLI::App& command, RunOptions& options) {
+  const std::string group = "Profiles";
+  command.add_option("--config", options.config, "Configuration of the maintenance profiles; reloaded when it changes")
+      ->capture_default_str()
+      ->group(group);
+  command
+      .add_flag("--strict-config", options.strict_config,
+                "Refuse a configuration that has warnings, such as keys that are not known")
+      ->group(group);
+  command
+      .add_flag("--cache-pods,!--no-cache-pods", options.cache_pods,
+                "Keep a cache of all pods, for the pod shuffle metrics, although no check needs it [true]")
+      ->group(group);
+  command
+      .add_flag("--notify-blocking", options.notify_blocking,
+                "A state's notifications must be sent before its checks are looked at")
+      ->group(group);
+  command
+      .add_flag("--pod-events,!--no-pod-events", options.pod_events,
+                "Write the events Evicting and ForceDeleting about the pods that a profile drains [true]")
+      ->group(group);
+  command.add_option("--slack-api", options.slack_api, "Where slackThread posts to [https://slack.com/api]")
+      ->group(group);
+  refuse_switch(command, "--enable-esx-maintenance", "the ESX integration is not available in this version");
+  refuse_switch(command, "--enable-kubernikus-maintenance",
+                "the Kubernikus integration is not available in this version");
+}
+
+void add_maintenance_flags(CLI::App& command, RunOptions& options) {
+  const std::string group = "NodeMaintenance objects";
+  WebhookOptions& webhook = options.webhook;
+  command
+      .add_option("--lease-namespace", options.lease_namespace,
+                  "Namespace of the leases of nodes in maintenance, shared with other operators")
+      ->envname("LEASE_NAMESPACE")
+      ->capture_default_str()
+      ->group(group);
+  command
+      .add_flag("--node-conditions", options.node_conditions,
+                "Show maintenance in conditions of the Node: MaintenancePlanned, DrainInProgress, Drained, "
+                "MaintenanceInProgress")
+      ->group(group);
+  command
+      .add_option("--webhook-bind-address", webhook.address,
+                  "Where to serve the validating webhook over TLS, such as :9443; empty or 0: nowhere")
+      ->capture_default_str()
+      ->group(group);
+  command
+      .add_option("--webhook-cert-dir", webhook.cert_dir,
+                  "Directory with tls.crt and tls.key, read again when they change")
+      ->group(group);
+  command
+      .add_flag("--webhook-self-signed", webhook.self_signed,
+                "Make the webhook's certificates, and put the CA into the webhook configuration")
+      ->group(group);
+  command.add_option("--webhook-service", webhook.service, "Self-signed: the Service the API server calls")
+      ->capture_default_str()
+      ->group(group);
+  command
+      .add_option("--webhook-configuration", webhook.configuration,
+                  "Self-signed: the ValidatingWebhookConfiguration that gets the CA")
+      ->capture_default_str()
+      ->group(group);
+  command.add_option("--webhook-secret", webhook.secret, "Self-signed: the Secret that all replicas share")
+      ->capture_default_str()
+      ->group(group);
+  command
+      .add_option("--webhook-host", webhook.hosts,
+                  "Self-signed: a name or address by which the API server reaches careen without the Service")
+      ->group(group);
+  command
+      .add_flag("--webhook-protect-control-plane", webhook.protect_control_plane,
+                "Refuse a maintenance that would leave too few control-plane nodes, also outside OpenShift")
+      ->group(group);
+  command
+      .add_flag("--restore-cordon,!--no-restore-cordon", options.restore_cordon,
+                "At the end of a maintenance a node that had been cordoned before stays so; --restore-cordon=false: it "
+                "is uncordoned, as by the program that careen replaces [true]")
+      ->group(group);
+  command
+      .add_flag("--correct-drift,!--no-correct-drift", options.correct_drift,
+                "Put back the cordon, taints and label of a node in maintenance when somebody takes them away; "
+                "--correct-drift=false: people may, as with the program that careen replaces [true]")
+      ->group(group);
+  command
+      .add_flag("--enable-http2", options.enable_http2,
+                "Taken for the manifests of the program that careen replaces; careen's servers speak HTTP/1.1 in any "
+                "case, as that one does without this flag")
+      ->group(group);
+}
+
+void add_log_flags(CLI::App& command, ZapFlags& zap) {
+  const std::string group = "Log";
+  command.add_flag("--zap-devel", zap.devel, "Development logging: console lines, debug level [true]")->group(group);
+  command.add_option("--zap-encoder", zap.encoder, "json or console")
+      ->check(CLI::IsMember({"json", "console"}, CLI::ignore_case))
+      ->group(group);
+  command.add_option("--zap-log-level", zap.level, "debug, info, error, panic or a number above 0")->group(group);
+  command.add_option("--zap-time-encoding", zap.time, "epoch, millis, nanos, iso8601, rfc3339 or rfc3339nano")
+      ->capture_default_str()
+      ->group(group);
+  command
+      .add_option("--zap-stacktrace-level", zap.stacktrace,
+                  "Taken for the manifests of the programs that careen replaces: debug, info, error or panic; careen "
+                  "prints no stack traces at any level")
+      ->check(CLI::IsMember({"debug", "info", "error", "panic"}, CLI::ignore_case))
+      ->group(group);
+  refuse(command, "--pprof-addr", "profiling of Go programs does not apply; use perf on the process");
+}
+
+// As in Go's flag package, of a flag that is given more than once the last one holds.
+void let_the_last_hold(CLI::App& command) {
+  for (CLI::Option* const option : command.get_options()) {
+    if (option->get_items_expected_max() <= 1) option->take_last();
+  }
+}
+
+std::string lower(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return std::tolower(c); });
+  return text;
+}
+
+bool has_flag(const std::vector<std::string>& arguments, std::string_view flag) {
+  return std::any_of(arguments.begin(), arguments.end(), [&](const std::string& argument) {
+    return argument.starts_with(flag) && (argument.size() == flag.size() || argument[flag.size()] == '=');
+  });
+}
+
+}  // namespace
+
+void add_run_flags(CLI::App& command, RunOptions& options, ZapFlags& zap) {
+  command.footer(
+      "Example:\n  careen run --kubeconfig ~/.kube/config --config maintenance.yaml --enable-leader-election\n"
+      "  careen run --controllers nodemaintenance --enable-leader-election");
+  add_controllers(command, options);
+  command.add_option("--kubeconfig", options.kubeconfig, "Kubeconfig file");
+  command.add_option("--kubecontext,--context", options.kubecontext, "Context of the kubeconfig to use");
+  command
+      .add_option("--metrics-addr,--metrics-bind-address", options.metrics_address,
+                  "Where to serve the dashboard, /metrics and /api/v1/info; empty or 0: nowhere")
+      ->capture_default_str();
+  command.add_flag("--metrics-secure", options.metrics_secure,
+                   "Serve the metrics over TLS, to those whom the API server lets get them");
+  command.add_option("--metrics-cert-dir", options.metrics_cert_dir,
+                     "Secured metrics: directory with tls.crt and tls.key [a certificate of careen's own]");
+  command
+      .add_option_function<std::string>(
+          "--dashboard-auth",
+          [&options](const std::string& text) {
+            const auto policy = web::parse_view_policy(text);
+            if (!policy) throw CLI::ValidationError("\"" + text + "\" is none of loopback, token, none");
+            options.dashboard_policy = *policy;
+          },
+          "Who may look at the dashboard's data: loopback (from this machine, from elsewhere with a bearer token that "
+          "the API server allows it), token (always with one), none (everybody) [token in a pod, where a side-car may "
+          "make everybody come from loopback; loopback elsewhere]")
+      ->type_name("TEXT");
+  command
+      .add_option("--health-addr,--health-probe-bind-address", options.health_address,
+                  "Where to serve /healthz and /readyz; empty or 0: nowhere")
+      ->capture_default_str();
+  command.add_flag("--enable-leader-election,--leader-elect,!--no-enable-leader-election", options.leader_election,
+                   "Act only while holding the leader lock; needed for more than one replica");
+  command.add_option("--leader-election-namespace", options.leader_election_namespace,
+                     "Namespace of the locks and the ledger [the pod's, or the context's]");
+  add_duration(command, "--metrics-timeout", options.metrics_timeout,
+               "After the stop signal: longest wait for one more scrape, if metrics are being scraped");
+  command.add_flag("--dry-run", options.dry_run, "Decide and explain; write nothing, send nothing, lead nobody");
+  add_profile_flags(command, options);
+  add_maintenance_flags(command, options);
+  add_log_flags(command, zap);
+  let_the_last_hold(command);
+}
+
+std::vector<std::string> without_effect(const ZapFlags& zap, const RunOptions& options) {
+  std::vector<std::string> out;
+  if (options.enable_http2) out.emplace_back("--enable-http2 changes nothing: careen's servers speak HTTP/1.1");
+  if (!zap.stacktrace.empty()) {
+    out.emplace_back("--zap-stacktrace-level changes nothing: careen prints no stack traces");
+  }
+  return out;
+}
+
+std::vector<std::string> go_syntax(std::vector<std::string> arguments) {
+  std::vector<std::string> out;
+  for (std::string& argument : arguments) {
+    if (argument.size() > 2 && argument[0] == '-' && std::isalpha(static_cast<unsigned char>(argument[1]))) {
+      argument.insert(argument.begin(), '-');
+    }
+    const bool empty = argument.starts_with("--") && argument.find('=') + 1 == argument.size();
+    if (empty) argument.pop_back();
+    out.push_back(std::move(argument));
+    if (empty) out.emplace_back();
+  }
+  return out;
+}
+
+std::string apply(const ZapFlags& zap, io::LogOptions& log) {
+  static const std::map<std::string, io::LogTime> kTimes = {
+      {"epoch", io::LogTime::epoch},     {"millis", io::LogTime::millis},   {"nanos", io::LogTime::nanos},
+      {"iso8601", io::LogTime::iso8601}, {"rfc3339", io::LogTime::rfc3339}, {"rfc3339nano", io::LogTime::rfc3339nano}};
+  log.encoder = zap.devel ? io::LogEncoder::console : io::LogEncoder::json;
+  log.level = zap.devel ? io::LogLevel::debug : io::LogLevel::info;
+  if (lower(zap.encoder) == "json") log.encoder = io::LogEncoder::json;
+  if (lower(zap.encoder) == "console") log.encoder = io::LogEncoder::console;
+  const auto time = kTimes.find(lower(zap.time));
+  if (time == kTimes.end()) return "--zap-time-encoding: unknown encoding \"" + zap.time + "\"";
+  log.time = time->second;
+  if (zap.level.empty()) return {};
+  const std::string level = lower(zap.level);
+  const bool number = level.find_first_not_of("0123456789") == std::string::npos && level != "0";
+  if (level == "debug" || number) {
+    log.level = io::LogLevel::debug;
+  } else if (level == "info") {
+    log.level = io::LogLevel::info;
+  } else if (level == "error" || level == "panic") {
+    log.level = io::LogLevel::error;
+  } else {
+    return "--zap-log-level: \"" + zap.level + "\" is none of debug, info, error, panic or a number above 0";
+  }
+  return {};
+}
+
+std::vector<std::string> as_manager(std::vector<std::string> arguments) {
+  arguments.insert(arguments.begin() + 1, "run");
+  const auto given = [&](const auto&... flags) { return (has_flag(arguments, flags) || ...); };
+  if (given("--controllers", "--config")) return arguments;
+  // node-maintenance-operator's; the other program has none of them.
+  if (!given("--leader-elect", "--health-probe-bind-address", "--metrics-bind-address", "--enable-http2")) {
+    return arguments;
+  }
+  arguments.push_back("--controllers=nodemaintenance");
+  if (!given("--metrics-secure")) arguments.push_back("--metrics-secure");
+  if (!given("--metrics-bind-address")) arguments.push_back("--metrics-bind-address=:8443");
+  if (!given("--webhook-bind-address")) arguments.push_back("--webhook-bind-address=:9443");
+  if (!given("--zap-time-encoding")) arguments.push_back("--zap-time-encoding=rfc3339nano");
+  return arguments;
+}
+
+}  // namespace careen::app

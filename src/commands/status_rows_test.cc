@@ -1,0 +1,131 @@
+#include "commands/status_rows.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "commands/holders.h"
+#include "kube/decode.h"
+
+namespace careen::app {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+class StatusRowsTest : public testing::Test {
+ protected:
+  static constexpr io::Wall kNow{io::hours{24 * 365}};
+
+  kube::Node node(const std::string& name, const std::string& metadata = "", const std::string& spec = "") {
+    const auto node = kube::decode_node(R"({"metadata":{"name":")" + name + R"(","uid":"u","resourceVersion":"1")" +
+                                            metadata + R"(},"spec":{)" + spec + "}}",
+                                        atoms_);
+    return node.value();
+  }
+  kube::Node held(const std::string& name, const std::string& owner, drain::Items items, bool cordoned = true) {
+    drain::Holds holds;
+    holds.by_owner[owner] = {.id = "id", .since = kNow - io::minutes{5}, .items = std::move(items)};
+    kube::Json annotations = kube::Json::object({{drain::kHoldsAnnotation, holds.text()}});
+    return node(name, R"(,"annotations":)" + annotations.dump(), cordoned ? R"("unschedulable":true)" : "");
+  }
+  static Maintenance maintenance(const std::string& name, const std::string& node) {
+    Maintenance out;
+    out.name = name;
+    out.node = node;
+    out.created = io::format_rfc3339(kNow - io::minutes{3});
+    return out;
+  }
+  kube::AtomPool atoms_;
+};
+
+TEST_F(StatusRowsTest, AQuietClusterHasNone) { EXPECT_THAT(status_rows({node("a"), node("b")}, {}), IsEmpty()); }
+
+TEST_F(StatusRowsTest, ANodeMaintenanceShowsItsProgressAndWhatBlocksIt) {
+  Maintenance one = maintenance("swap", "node-1");
+  one.reason = "replace memory";
+  one.status.phase = nodemaintenance::Phase::running;
+  one.status.progress = 40;
+  one.status.pending = {{"shop", "db-0"}, {"shop", "web-1"}};
+  one.status.conditions = {{"Blocked", true, "Budget", "budget shop/db allows 0 of 3", {}}};
+  const auto rows = status_rows({node("node-1")}, {one});
+  ASSERT_THAT(rows, SizeIs(1));
+  EXPECT_THAT(status_cells(rows[0], kNow, false), ElementsAre("node-1", "nodemaintenance/swap", "Running", "40%", "2",
+                                                              "3m", "budget shop/db allows 0 of 3", "replace memory"));
+  EXPECT_EQ(status_header(false).size(), status_cells(rows[0], kNow, false).size());
+  EXPECT_EQ(status_header(true).size(), status_cells(rows[0], kNow, true).size());
+}
+
+TEST_F(StatusRowsTest, NodesAreInTheOrderPeopleCount) {
+  const std::string cordoned = R"("unschedulable":true)";
+  const auto rows = status_rows({node("node-10", "", cordoned), node("node-2", "", cordoned)},
+                                {maintenance("swap", "node-9"), maintenance("firmware", "node-100")});
+  std::vector<std::string> names;
+  for (const StatusRow& row : rows) names.push_back(row.node);
+  EXPECT_THAT(names, ElementsAre("node-2", "node-9", "node-10", "node-100"));
+}
+
+TEST_F(StatusRowsTest, ItsHoldOnTheNodeIsNoSecondRow) {
+  const auto rows = status_rows({held("node-1", "nodemaintenance/swap",
+                                      {.cordon = true, .taints = {{"medik8s.io/drain", "NoSchedule"}}, .labels = {}})},
+                                {maintenance("swap", "node-1")});
+  ASSERT_THAT(rows, SizeIs(1));
+  EXPECT_EQ(rows[0].state, "Pending");
+  EXPECT_TRUE(rows[0].held.cordon);
+  EXPECT_EQ(items_text(rows[0].held), "cordon, 1 taint");
+}
+
+TEST_F(StatusRowsTest, WhoDrainedFromATerminalIsNamed) {
+  const auto rows =
+      status_rows({held("node-1", "terminal/ana@desk", {.cordon = true, .taints = {}, .labels = {}})}, {});
+  ASSERT_THAT(rows, SizeIs(1));
+  EXPECT_THAT(status_cells(rows[0], kNow, false),
+              ElementsAre("node-1", "terminal/ana@desk", "cordoned", "", "", "5m", "", ""));
+}
+
+TEST_F(StatusRowsTest, ACordonThatNobodyExplainsIsShown) {
+  const auto rows = status_rows({node("node-1", "", R"("unschedulable":true)")}, {});
+  ASSERT_THAT(rows, SizeIs(1));
+  EXPECT_EQ(status_cells(rows[0], kNow, false)[1], "<unknown>");
+}
+
+TEST_F(StatusRowsTest, ProfilesThatAreNotOperationalAreShownWithTheirAge) {
+  const std::string labels =
+      R"(,"labels":{"cloud.sap/maintenance-profile":"flatcar--bios","cloud.sap/maintenance-state":"in-maintenance"})";
+  const std::string data =
+      R"({"Profiles":{"flatcar":{"Transition":"1970-12-31T22:00:00Z","Current":"in-maintenance","Previous":"maintenance-required"},)"
+      R"("bios":{"Transition":"1970-12-31T22:00:00Z","Current":"operational","Previous":"operational"}},"Notifications":{}})";
+  const kube::Json annotations = kube::Json::object({{"cloud.sap/maintenance-data", data}});
+  const auto rows = status_rows({node("node-1", labels + R"(,"annotations":)" + annotations.dump())}, {});
+  ASSERT_THAT(rows, SizeIs(1));
+  EXPECT_EQ(rows[0].by, "profile/flatcar");
+  EXPECT_EQ(rows[0].state, "in-maintenance");
+  EXPECT_EQ(status_cells(rows[0], kNow, false)[5], "120m");
+  // Without the annotation the labels have to do.
+  EXPECT_THAT(status_rows({node("node-1", labels)}, {}), SizeIs(1));
+}
+
+TEST_F(StatusRowsTest, TheDocumentHasWhatIsHeld) {
+  const std::string owner = "nodemaintenance/swap";
+  const auto document = status_document(status_rows({held("node-1", owner, drain::may_hold(owner))}, {}));
+  const auto row = document["maintenances"][size_t{0}];
+  EXPECT_EQ(row["by"].text(), owner);
+  EXPECT_EQ(row["holds"]["taints"][size_t{1}].text(), "medik8s.io/drain:NoSchedule");
+  EXPECT_EQ(row["holds"]["labels"]["remediation.medik8s.io/exclude-from-remediation"].text(), "true");
+}
+
+TEST_F(StatusRowsTest, HoldersOfACordonAreThoseThatTheTerminalMustRespect) {
+  EXPECT_THAT(cordon_holders(held("n", "terminal/ana@desk", {.cordon = true, .taints = {}, .labels = {}}), {}),
+              IsEmpty());
+  const auto profile = cordon_holders(held("n", "profile/x", {.cordon = true, .taints = {}, .labels = {}}), {});
+  ASSERT_THAT(profile, SizeIs(1));
+  EXPECT_EQ(holder_text(profile[0], kNow), "profile/x since 1970-12-31T23:55:00Z (5m)");
+  // One that another program began left no record on the node.
+  EXPECT_THAT(cordon_holders(node("n"), {maintenance("m", "n"), maintenance("other", "o")}), SizeIs(1));
+  Maintenance ending = maintenance("m", "n");
+  ending.deleting = true;
+  EXPECT_THAT(cordon_holders(node("n"), {ending}), IsEmpty());
+}
+
+}  // namespace
+}  // namespace careen::app

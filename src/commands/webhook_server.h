@@ -1,0 +1,56 @@
+// The validating webhook of NodeMaintenance objects as a replica serves it: the rules, the address, and certificates
+// from files or of careen's own.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "commands/commands.h"
+#include "controllers/nodemaintenance/webhook.h"
+#include "io/files.h"
+#include "io/real_loop.h"
+#include "replica/replica.h"
+#include "web/server.h"
+#include "web/webhook_certificates.h"
+
+namespace careen::app {
+
+struct WebhookServerParts {
+  io::RealLoop& loop;
+  io::Files& files;
+  replica::Replica& replica;
+  io::Random& random;
+  std::string ns;         // of the Secret and the Service
+  std::string temporary;  // folder below which certificates are looked for
+  io::Log log;
+};
+
+class WebhookServer {
+ public:
+  // Everything must outlive it. Without an address it does nothing and is ready. A dry run serves nothing, and says so
+  // by never being ready if it is told an address: whoever is registered to call it would wait for nobody.
+  WebhookServer(WebhookServerParts parts, const RunOptions& options);
+
+  // Opens the port; the error names the address or the files.
+  io::Result<void> open();
+  // Looks after the certificates until cancelled.
+  io::Task<void> run();
+  // What it still waits for, or nothing.
+  std::optional<std::string> unready() const;
+
+ private:
+  bool wanted() const { return !dry_run_ && options_.wanted(); }
+  std::optional<std::string> never_served() const;
+  io::Result<web::ServingTls> tls();
+
+  WebhookServerParts p_;
+  const WebhookOptions& options_;
+  bool dry_run_;
+  nodemaintenance::Webhook rules_;
+  web::AdmissionEndpoint endpoint_;
+  std::unique_ptr<web::WebhookCertificates> certificates_;  // only when they are our own
+  std::unique_ptr<io::HttpServer> server_;
+};
+
+}  // namespace careen::app

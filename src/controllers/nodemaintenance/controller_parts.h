@@ -1,0 +1,107 @@
+// The inside of the NodeMaintenance controller: one lane an object, in which decision and write alternate.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+
+#include "budget/pause_guard.h"
+#include "controllers/nodemaintenance/controller.h"
+#include "controllers/nodemaintenance/controller_meters.h"
+#include "controllers/nodemaintenance/decide.h"
+#include "controllers/nodemaintenance/pace.h"
+#include "io/sync.h"
+#include "kube/queue.h"
+#include "kube/steady_refusal.h"
+
+namespace careen::nodemaintenance {
+
+// What is there may be another than what was looked at.
+inline bool is_worth_a_look(const kube::ApiError& error) {
+  return error.conflict() || error.already_exists() || error.not_found() || error.ambiguous();
+}
+
+struct Controller::Parts {
+  Parts(ControllerParts parts, ControllerOptions wanted);
+
+  // Waking (controller.cc).
+  void maintenance_changed(const kube::Object* before, const kube::Object* after);
+  void node_changed(const std::string& name);
+  void lease_changed(const kube::Lease& lease);
+  void drain_changed(const drain::Key& key);
+  void wake_node(std::string_view node);
+  void wake_all();
+
+  // Deciding.
+  World world() const;
+  const budget::Pause* pause() const { return p.pauses ? p.pauses->of("") : nullptr; }
+  Memory& memory_of(const Maintenance& maintenance);
+  void decide_one(const std::string& key);
+  void decide_maintenance(const std::string& name);
+  void remember(Memory& memory, const Maintenance& maintenance, const Decision& decision);
+  void follow_drain(const std::string& name, const Decision& decision);
+  void say_that_it_lasts(const std::string& name, const Decision& decision);
+  bool may_write(const std::string& name, const Decision& decision);
+  void rehearse(const std::string& name, const Decision& decision);
+  void forget(const std::string& name);
+  void done(const std::string& key);
+  io::Steady steady(io::Wall when) const;
+
+  // Writing (controller_writes.cc, controller_lease.cc).
+  io::Task<void> act(std::string name, Effect effect);
+  io::Task<void> enlist(std::string name, bool announce);
+  io::Task<void> write_status(std::string name, WriteStatus effect);
+  io::Task<void> request_lease(std::string name, RequestLease effect);
+  io::Task<void> hold_node(std::string name, HoldNode effect);
+  io::Task<bool> node_is_written(std::string name, std::string node, drain::NodeChange change,
+                                 kube::Result<std::string> answer);
+  io::Task<void> release_node(std::string name, ReleaseNode effect);
+  io::Task<void> give_lease_back(std::string name, GiveLeaseBack effect);
+  io::Task<void> tell_lifecycle(std::string name, TellLifecycle effect);
+  io::Task<void> discharge(std::string name);
+  io::Task<void> release_orphan(std::string node);
+
+  io::Task<void> read_maintenance(std::string name);
+  io::Task<void> read_node(std::string name);
+  io::Task<void> read_lease(std::string key);
+  bool enter_world(const std::string& body, std::string_view kind);
+  void status_is_written(const std::string& name, const WriteStatus& effect);
+  void succeeded(const std::string& name, const std::string& problem);
+  // `what` begins the sentence: patching node failed.
+  void failed(const std::string& name, std::string_view what, const std::string& problem, const kube::ApiError& error);
+  void complain(const std::string& name, const std::string& problem, const std::string& message);
+  void clear(const std::string& problem);
+  void record(const Maintenance& maintenance, const char* type, const char* reason, const char* note);
+  void record_uncordon(const kube::Node& node);
+
+  // A drain that was begun.
+  struct Draining {
+    drain::Key key;
+    drain::Options options;
+    std::string node_uid;
+    io::Wall since{};
+    bool told = false;  // that it lasts
+  };
+
+  ControllerParts p;
+  ControllerOptions options;
+  Roster roster;
+  kube::WorkQueue queue;
+  Meters meters;
+  Pace pace;
+  std::map<std::string, Memory, std::less<>> memories;    // by name
+  std::map<std::string, Draining, std::less<>> draining;  // by name
+  std::map<std::string, std::string, std::less<>> rehearsed;
+  // Whose maintenances have raised a problem that is open. It goes with the last of them.
+  std::map<std::string, std::set<std::string, std::less<>>> complaints;
+  budget::PauseGuard pause_guard;
+  kube::SteadyRefusal lifecycle_refusals;  // of writing conditions of nodes
+  kube::SteadyRefusal lease_refusals;      // of deleting leases of nodes, and of freeing them
+  bool leases_known = false;
+  bool pods_known = false;
+  bool running = false;
+  bool stopping = false;
+  io::Scope acting;  // last: its tasks use everything above
+};
+
+}  // namespace careen::nodemaintenance

@@ -1,0 +1,402 @@
+// The writes of the NodeMaintenance controller. Each carries the version it was decided on; what the server answers
+// enters the world, and what went wrong is remembered until it is tried again.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "controllers/nodemaintenance/controller_parts.h"
+#include "controllers/nodemaintenance/drain_report.h"
+#include "controllers/nodemaintenance/names.h"
+#include "io/problems.h"
+#include "kube/cache.h"
+#include "kube/client.h"
+#include "kube/decode.h"
+#include "kube/events.h"
+#include "kube/json.h"
+#include "kube/node.h"
+#include "kube/node_decoder.h"
+#include "kube/objects.h"
+
+namespace careen::nodemaintenance {
+
+using io::Task;
+using kube::Json;
+
+namespace {
+
+constexpr io::Duration kFirstRetry = io::milliseconds{500};
+constexpr io::Duration kLongestRetry = io::minutes{1};
+constexpr int kFreeConflicts = 3;
+
+constexpr const char* kObjectsProblem = "write nodemaintenances";
+constexpr const char* kNodesProblem = "write nodes for nodemaintenances";
+constexpr const char* kLifecycleProblem = "write conditions of nodes";
+
+io::Duration backoff(int failures) {
+  return std::min<io::Duration>(kLongestRetry, kFirstRetry * (1 << std::min(failures - 1, 10)));
+}
+
+Json under_version(uint64_t version) {
+  return std::move(Json::object().set({"metadata", "resourceVersion"}, std::to_string(version)));
+}
+
+bool is_paused(const Status& status) {
+  const Condition* blocked = status.condition(kBlocked);
+  return blocked && blocked->holds && blocked->reason == kPaused;
+}
+
+// The change is in effect although no answer says so: the answer got lost, or somebody on the way sent it twice.
+bool is_in_effect(const kube::Node& node, const drain::NodeChange& change) {
+  const auto is_there = [&](const auto& item) {
+    const std::string* const text = node.annotation(item.first);
+    return item.second ? text && *text == *item.second : !text;
+  };
+  return std::all_of(change.annotations.begin(), change.annotations.end(), is_there) &&
+         (!change.unschedulable || node.unschedulable == *change.unschedulable);
+}
+
+Json list_of(const std::vector<std::string>& texts) {
+  Json out = Json::array();
+  for (const std::string& text : texts) out.push_back(text);
+  return out;
+}
+
+}  // namespace
+
+Task<void> Controller::Parts::act(std::string name, Effect effect) {
+  if (std::holds_alternative<Enlist>(effect)) {
+    co_await enlist(name, true);
+  } else if (std::holds_alternative<Mark>(effect)) {
+    co_await enlist(name, false);
+  } else if (auto* status = std::get_if<WriteStatus>(&effect)) {
+    co_await write_status(name, std::move(*status));
+  } else if (auto* lease = std::get_if<RequestLease>(&effect)) {
+    co_await request_lease(name, std::move(*lease));
+  } else if (auto* hold = std::get_if<HoldNode>(&effect)) {
+    co_await hold_node(name, std::move(*hold));
+  } else if (auto* release = std::get_if<ReleaseNode>(&effect)) {
+    co_await release_node(name, std::move(*release));
+  } else if (auto* back = std::get_if<GiveLeaseBack>(&effect)) {
+    co_await give_lease_back(name, std::move(*back));
+  } else if (auto* lifecycle = std::get_if<TellLifecycle>(&effect)) {
+    co_await tell_lifecycle(name, std::move(*lifecycle));
+  } else {
+    co_await discharge(name);
+  }
+  queue.wake(name);
+  done(name);
+}
+
+Task<void> Controller::Parts::enlist(std::string name, bool announce) {
+  const Maintenance* maintenance = roster.find(name);
+  if (!maintenance) co_return;
+  Json patch = under_version(maintenance->version);
+  patch.set({"metadata", "annotations", kBegunAnnotation},
+            io::format_rfc3339(std::chrono::floor<io::seconds>(p.loop.wall_now())));
+  if (announce) {
+    std::vector<std::string> finalizers = maintenance->finalizers;
+    finalizers.emplace_back(kFinalizer);
+    patch.set({"metadata", "finalizers"}, list_of(finalizers));
+  }
+  const auto answer = co_await p.client.patch(kResource, "", name, kube::PatchType::merge, patch.dump());
+  if (!answer) {
+    if (is_worth_a_look(answer.error())) co_await read_maintenance(name);
+    // An answer that never came may have been a yes.
+    maintenance = roster.find(name);
+    if (announce && maintenance && maintenance->has_finalizer()) {
+      record(*maintenance, "Normal", "BeginMaintenance", "Begin a node maintenance");
+      co_return;
+    }
+    failed(name, "writing the finalizer failed", kObjectsProblem, answer.error());
+    co_return;
+  }
+  enter_world(*answer, "NodeMaintenance");
+  succeeded(name, kObjectsProblem);
+  maintenance = roster.find(name);
+  if (!announce || !maintenance) co_return;
+  p.log.info("Applying maintenance mode", "name", name, "node", maintenance->node, "reason", maintenance->reason);
+  record(*maintenance, "Normal", "BeginMaintenance", "Begin a node maintenance");
+}
+
+Task<void> Controller::Parts::write_status(std::string name, WriteStatus effect) {
+  const Maintenance* maintenance = roster.find(name);
+  if (!maintenance) co_return;
+  const io::Wall now = p.loop.wall_now();
+  Json patch = under_version(maintenance->version);
+  patch.set({"status"}, status_patch(effect.status, now));
+  const std::string time(patch["status"]["lastUpdate"].text().value_or(""));
+  const auto answer = co_await p.client.patch(kResource, "", name, kube::PatchType::merge, patch.dump(), "status");
+  if (answer) {
+    enter_world(*answer, "NodeMaintenance");
+    status_is_written(name, effect);
+    co_return;
+  }
+  if (is_worth_a_look(answer.error())) co_await read_maintenance(name);
+  maintenance = roster.find(name);
+  const auto there = maintenance ? maintenance->status.last_update : std::nullopt;
+  if (is_worth_a_look(answer.error()) && there == io::parse_rfc3339(time) &&
+      maintenance->status.phase == effect.status.phase) {
+    status_is_written(name, effect);
+    co_return;
+  }
+  const auto memory = memories.find(name);
+  if (memory == memories.end()) co_return;
+  Trouble& trouble = memory->second.status_trouble;
+  ++trouble.failures;
+  const bool at_once = answer.error().conflict() && trouble.failures <= kFreeConflicts;
+  trouble.retry_at = at_once ? now : p.loop.wall_now() + backoff(trouble.failures);
+  if (at_once || answer.error().not_leader() || answer.error().not_found()) co_return;
+  meters.errors().add();
+  complain(name, kObjectsProblem,
+           fmt::format("the status of NodeMaintenance {} cannot be written: {}", name, answer.error().message));
+}
+
+void Controller::Parts::status_is_written(const std::string& name, const WriteStatus& effect) {
+  clear(kObjectsProblem);
+  const auto known = memories.find(name);
+  const Maintenance* maintenance = roster.find(name);
+  if (known == memories.end() || !maintenance || known->second.uid != maintenance->uid) return;
+  Memory& memory = known->second;
+  const Phase before = memory.written.phase;
+  if (is_paused(effect.status) && !is_paused(memory.written)) {
+    record(*maintenance, "Warning", "PausedMaintenance",
+           ("Nothing is begun or evicted: " + effect.status.last_error).c_str());
+  }
+  memory.written = effect.status;
+  memory.written_at = p.loop.wall_now();
+  memory.written_version = maintenance->version;
+  memory.bare = false;
+  memory.status_trouble = {};
+  if (!effect.counted.empty()) {
+    memory.counted_uid = effect.counted;
+  } else if (effect.status.phase != Phase::failed && !memory.held_uid.empty()) {
+    memory.counted_uid = memory.held_uid;
+  }
+  if (effect.status.lease_errors == 0) memory.lost_at.reset();
+  if (effect.status.phase == before) return;
+  if (effect.status.phase == Phase::succeeded) {
+    p.log.info("Maintenance was completed - all pods were evicted", "name", name, "node", maintenance->node);
+    record(*maintenance, "Normal", "SucceedMaintenance", "Node maintenance was succeeded");
+  }
+  if (effect.status.phase == Phase::failed) {
+    p.log.warn("the maintenance has failed", "name", name, "node", maintenance->node, "cause",
+               effect.status.last_error);
+    record(*maintenance, "Warning", "FailedMaintenance", "Failed a node maintenance");
+  }
+}
+
+Task<void> Controller::Parts::hold_node(std::string name, HoldNode effect) {
+  const Maintenance* maintenance = roster.find(name);
+  if (!maintenance) co_return;
+  const std::string node = maintenance->node;
+  if (pause()) co_return;
+  auto answer = co_await pause_guard.carry(pause_guard.changes(),
+                                           p.client.patch(kube::resources::nodes, "", node, kube::PatchType::merge,
+                                                          effect.change.merge_patch(effect.version)));
+  if (!answer && budget::PauseGuard::interrupted(answer.error())) {
+    co_await read_node(node);
+    co_return;
+  }
+  if (!co_await node_is_written(name, node, effect.change, std::move(answer))) co_return;
+  if (const auto memory = memories.find(name); memory != memories.end()) {
+    memory->second.held_uid = effect.node_uid;
+    memory->second.held_at = p.loop.wall_now();
+  }
+}
+
+// The answer enters the world; false when it is a failure, which is told.
+Task<bool> Controller::Parts::node_is_written(std::string name, std::string node, drain::NodeChange change,
+                                              kube::Result<std::string> answer) {
+  if (answer) {
+    enter_world(*answer, "Node");
+  } else {
+    const bool look = is_worth_a_look(answer.error());
+    if (look) co_await read_node(node);
+    const kube::Node* now = look ? p.nodes.find(node) : nullptr;
+    if (!now || !is_in_effect(*now, change)) {
+      failed(name, "patching node failed", kNodesProblem, answer.error());
+      co_return false;
+    }
+  }
+  succeeded(name, kNodesProblem);
+  co_return true;
+}
+
+Task<void> Controller::Parts::release_node(std::string name, ReleaseNode effect) {
+  const Maintenance* maintenance = roster.find(name);
+  if (!maintenance) co_return;
+  const std::string node = maintenance->node;
+  auto answer = co_await p.client.patch(kube::resources::nodes, "", node, kube::PatchType::merge,
+                                        effect.change.merge_patch(effect.version));
+  if (!co_await node_is_written(name, node, effect.change, std::move(answer))) co_return;
+  if (const auto memory = memories.find(name); memory != memories.end()) memory->second.held_uid.clear();
+  const kube::Node* released = p.nodes.find(node);
+  if (released && !released->unschedulable) record_uncordon(*released);
+}
+
+Task<void> Controller::Parts::tell_lifecycle(std::string name, TellLifecycle effect) {
+  const Maintenance* maintenance = roster.find(name);
+  if (!maintenance) co_return;
+  const std::string node = maintenance->node;
+  const auto answer =
+      co_await p.client.patch(kube::resources::nodes, "", node, kube::PatchType::strategic, effect.patch, "status");
+  if (answer) {
+    enter_world(*answer, "Node");
+    lifecycle_refusals.granted();
+    clear(kLifecycleProblem);
+    co_return;
+  }
+  // What may not be written is left alone.
+  const bool missing = lifecycle_refusals.missing(answer.error(), p.loop.now());
+  const auto memory = memories.find(name);
+  if (memory != memories.end() && (missing || answer.error().not_found())) memory->second.lifecycle_stays = true;
+  if (missing) {
+    p.problems.raise(kLifecycleProblem, fmt::format("the conditions of node {} cannot be written: {}; maintenances go "
+                                                    "on without them",
+                                                    node, answer.error().message));
+    co_return;
+  }
+  failed(name, "writing the conditions of the node failed", kLifecycleProblem, answer.error());
+}
+
+Task<void> Controller::Parts::discharge(std::string name) {
+  const Maintenance* maintenance = roster.find(name);
+  if (!maintenance) co_return;
+  const Maintenance leaving = *maintenance;
+  std::vector<std::string> finalizers = leaving.finalizers;
+  std::erase(finalizers, kFinalizer);
+  Json patch = under_version(leaving.version);
+  patch.set({"metadata", "finalizers"}, list_of(finalizers));
+  const auto answer = co_await p.client.patch(kResource, "", name, kube::PatchType::merge, patch.dump());
+  if (!answer) {
+    if (is_worth_a_look(answer.error())) co_await read_maintenance(name);
+    maintenance = roster.find(name);
+    const bool is_out = !maintenance || maintenance->uid != leaving.uid || !maintenance->has_finalizer();
+    if (!is_out) {
+      failed(name, "removing the finalizer failed", kObjectsProblem, answer.error());
+      co_return;
+    }
+  } else if (finalizers.empty()) {
+    // That was the last one: the answer is how it was at its end.
+    if (const auto last = kube::decode_identity(*answer)) p.maintenances.remove(name, last->version);
+  } else {
+    enter_world(*answer, "NodeMaintenance");
+  }
+  if (answer) succeeded(name, kObjectsProblem);
+  p.log.info("the maintenance is over", "name", name, "node", leaving.node);
+  record(leaving, "Normal", "RemovedMaintenance", "Removed a node maintenance");
+}
+
+// Of a NodeMaintenance that went without letting go of its node.
+Task<void> Controller::Parts::release_orphan(std::string name) {
+  const std::string key = "node/" + name;
+  const kube::Node* node = p.nodes.find(name);
+  const std::string owner = node ? orphaned_hold(world(), *node) : std::string();
+  if (!owner.empty()) {
+    const drain::NodeChange change = drain::release(*node, owner, p.atoms, earlier_cordon(world()));
+    const auto answer = co_await p.client.patch(kube::resources::nodes, "", name, kube::PatchType::merge,
+                                                change.merge_patch(node->version));
+    if (answer) {
+      enter_world(*answer, "Node");
+      p.log.warn("a node was still held for a maintenance that is gone; it is released", "node", name, "owner", owner);
+      queue.succeeded(key);
+    } else {
+      if (is_worth_a_look(answer.error())) co_await read_node(name);
+      queue.wake_after_failure(key);
+    }
+  }
+  done(key);
+}
+
+Task<void> Controller::Parts::read_maintenance(std::string name) {
+  const uint64_t asked_at = p.maintenances.newest_version();
+  const auto answer = co_await p.client.get(kResource, "", name);
+  if (answer) {
+    enter_world(*answer, "NodeMaintenance");
+  } else if (answer.error().not_found()) {
+    p.maintenances.remove(name, asked_at);
+  }
+}
+
+Task<void> Controller::Parts::read_node(std::string name) {
+  const uint64_t asked_at = p.nodes.newest_version();
+  const auto answer = co_await p.client.get(kube::resources::nodes, "", name);
+  if (answer) {
+    enter_world(*answer, "Node");
+  } else if (answer.error().not_found()) {
+    p.nodes.remove(name, asked_at);
+  }
+}
+
+bool Controller::Parts::enter_world(const std::string& body, std::string_view kind) {
+  const auto take = [this](auto object, auto& store) {
+    if (object) {
+      store.put(std::move(*object));
+      return true;
+    }
+    p.log.error("the server's answer cannot be read", "cause", object.error().message);
+    return false;
+  };
+  if (kind == "Node") return take(p.decoder.decode(body), p.nodes);
+  if (kind == "Lease") return take(kube::decode_lease(body, p.atoms), p.leases);
+  return take(kube::decode_object(body), p.maintenances);
+}
+
+void Controller::Parts::succeeded(const std::string& name, const std::string& problem) {
+  clear(problem);
+  if (const auto memory = memories.find(name); memory != memories.end()) memory->second.trouble = {};
+}
+
+void Controller::Parts::complain(const std::string& name, const std::string& problem, const std::string& message) {
+  complaints[problem].insert(name);
+  p.problems.raise(problem, message);
+}
+
+void Controller::Parts::clear(const std::string& problem) {
+  complaints.erase(problem);
+  p.problems.clear(problem);
+}
+
+void Controller::Parts::failed(const std::string& name, std::string_view what, const std::string& problem,
+                               const kube::ApiError& error) {
+  const auto memory = memories.find(name);
+  if (memory == memories.end()) return;
+  Trouble& trouble = memory->second.trouble;
+  ++trouble.failures;
+  const bool at_once = (error.conflict() || error.already_exists()) && trouble.failures <= kFreeConflicts;
+  trouble.retry_at = p.loop.wall_now() + (at_once ? io::Duration{0} : backoff(trouble.failures));
+  // Nothing was sent, or the world has moved on: neither is worth a word.
+  if (at_once || error.not_leader()) return;
+  trouble.what = fmt::format("{}: {}", what, error.message);
+  meters.errors().add();
+  meters.retries.add();
+  if (error.forbidden()) {
+    complain(name, problem, fmt::format("NodeMaintenance {}: {}; it is tried again", name, trouble.what));
+  } else {
+    p.log.warn("a write failed and is tried again", "name", name, "cause", trouble.what);
+  }
+}
+
+void Controller::Parts::record(const Maintenance& maintenance, const char* type, const char* reason, const char* note) {
+  kube::EventRecord event;
+  event.api = kube::EventRecord::Api::core_v1;
+  event.regarding = {kResource.group + "/" + kResource.version, kResource.kind, "", maintenance.name, maintenance.uid,
+                     std::to_string(maintenance.version)};
+  event.type = type;
+  event.reason = reason;
+  event.note = note;
+  event.controller = "NodeMaintenance";
+  p.events.record(std::move(event));
+}
+
+void Controller::Parts::record_uncordon(const kube::Node& node) {
+  kube::EventRecord event;
+  event.api = kube::EventRecord::Api::core_v1;
+  event.regarding = {"v1", "Node", "", node.name, node.uid, std::to_string(node.version)};
+  event.reason = "UncordonNode";
+  event.note = "Uncordon a node";
+  event.controller = "NodeMaintenance";
+  p.events.record(std::move(event));
+}
+
+}  // namespace careen::nodemaintenance

@@ -1,0 +1,32 @@
+// Which pods of a node a drain would have to move, counted from the cache before it has begun: the status tells it
+// from its first moment on, also while the lease is somebody else's.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string_view>
+#include <vector>
+
+#include "controllers/nodemaintenance/maintenance.h"
+
+namespace careen::kube {
+class PodStore;
+}
+
+namespace careen::drain {
+enum class DaemonSetState;
+}
+
+namespace careen::nodemaintenance {
+
+// Whether that DaemonSet exists; empty: each one does.
+using DaemonSets = std::function<drain::DaemonSetState(std::string_view ns, std::string_view name)>;
+
+struct Survey {
+  int64_t total = 0;            // all pods on the node
+  std::vector<PodRef> pending;  // those that have to leave, ordered by namespace and name
+};
+
+Survey survey(const kube::PodStore& pods, const Maintenance& maintenance, const DaemonSets& daemon_sets);
+
+}  // namespace careen::nodemaintenance

@@ -1,0 +1,84 @@
+#include "controllers/profiles/budget_waiters.h"
+
+#include <algorithm>
+
+namespace careen::profiles {
+
+std::vector<BudgetKey> BudgetWaiters::update(std::string_view node, const std::vector<BudgetWait>& waits,
+                                             const std::vector<Scope>& rises) {
+  std::vector<BudgetKey> offered;
+  if (const auto it = entries_.find(node); it != entries_.end()) {
+    for (const BudgetWait& wait : it->second.waits) {
+      const auto queue = queues_.find(wait.key);
+      if (queue == queues_.end()) continue;
+      queue->second.waiting.erase({wait.since, std::string(node)});
+      if (const auto was = queue->second.offered.find(node); was != queue->second.offered.end()) {
+        queue->second.offered.erase(was);
+        offered.push_back(wait.key);
+      }
+      if (queue->second.empty()) queues_.erase(queue);
+    }
+    for (const Scope& scope : it->second.rises) {
+      auto& nodes = rises_[scope];
+      nodes.erase(std::string(node));
+      if (nodes.empty()) rises_.erase(scope);
+    }
+    entries_.erase(it);
+  }
+  if (waits.empty() && rises.empty()) return offered;
+  for (const BudgetWait& wait : waits) queues_[wait.key].waiting.emplace(wait.since, node);
+  for (const Scope& scope : rises) rises_[scope].emplace(node);
+  entries_.emplace(node, Entry{waits, rises});
+  return offered;
+}
+
+std::vector<std::string> BudgetWaiters::offer(const BudgetKey& key, int64_t free) {
+  std::vector<std::string> woken;
+  const auto it = queues_.find(key);
+  if (it == queues_.end()) return woken;
+  Queue& queue = it->second;
+  while (!queue.waiting.empty() && static_cast<int64_t>(queue.offered.size()) < free) {
+    std::string node = queue.waiting.begin()->second;
+    queue.waiting.erase(queue.waiting.begin());
+    queue.offered.insert(node);
+    woken.push_back(std::move(node));
+  }
+  return woken;
+}
+
+std::vector<BudgetKey> BudgetWaiters::waited_for(const Scope& scope) const {
+  std::vector<BudgetKey> keys;
+  // Keys sort by scope first.
+  for (auto it = queues_.lower_bound({scope, std::numeric_limits<int64_t>::min(), io::Duration::min(), {}, {}});
+       it != queues_.end() && it->first.scope == scope; ++it) {
+    if (it->first.counts_nodes()) keys.push_back(it->first);
+  }
+  return keys;
+}
+
+std::vector<BudgetKey> BudgetWaiters::waited_for_if(const std::function<bool(const BudgetKey&)>& fits) const {
+  std::vector<BudgetKey> keys;
+  for (const auto& [key, queue] : queues_) {
+    if (fits(key)) keys.push_back(key);
+  }
+  return keys;
+}
+
+std::vector<std::string> BudgetWaiters::waiting_for_rise(const Scope& scope) const {
+  const auto it = rises_.find(scope);
+  if (it == rises_.end()) return {};
+  return {it->second.begin(), it->second.end()};
+}
+
+size_t BudgetWaiters::waiting(const BudgetKey& key) const {
+  const auto it = queues_.find(key);
+  return it == queues_.end() ? 0 : it->second.waiting.size();
+}
+
+void BudgetWaiters::clear() {
+  queues_.clear();
+  rises_.clear();
+  entries_.clear();
+}
+
+}  // namespace careen::profiles

@@ -1,0 +1,34 @@
+#include "controllers/profiles/controller_meters.h"
+
+#include <algorithm>
+
+#include "controllers/profiles/config.h"
+#include "io/loop.h"
+#include "kube/cache.h"
+#include "kube/node.h"
+
+namespace careen::profiles {
+
+namespace {
+// Where there is no interval, and where it is so short that counting all nodes would be work.
+constexpr io::Duration kWithoutInterval = io::minutes{1};
+constexpr io::Duration kShortest = io::seconds{10};
+}  // namespace
+
+// A node is not decided before something can change the decision, which may be at 10:00 tomorrow. Whoever watches from
+// outside whether nodes are looked at, as the replaced program did after each interval, would take that for a
+// stand-still. A node that waits for its turn, or whose write is not done, is not counted: that is one.
+io::Task<void> Controller::count_standing() {
+  for (;;) {
+    const io::Duration requeue = config_->requeue;
+    co_await io::sleep_for(p_.loop, requeue > io::Duration{0} ? std::max(requeue, kShortest) : kWithoutInterval);
+    size_t standing = 0;
+    p_.nodes.for_each([&](const kube::Node& node) {
+      if (!meters_->lately.contains(node.name) && !queue_.busy(node.name)) ++standing;
+    });
+    meters_->lately.clear();
+    meters_->stood(standing);
+  }
+}
+
+}  // namespace careen::profiles

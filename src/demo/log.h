@@ -1,0 +1,33 @@
+// The live log of the demonstration: a line for each notable thing, from careen's timeline and from the actors. Many of
+// a kind become one line, so that it can be read along.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cli/screen.h"
+#include "io/time.h"
+#include "view/timeline.h"
+
+namespace careen::app {
+
+class DemoLog {
+ public:
+  // `brief`: at a high speed single drains are left out.
+  DemoLog(Screen& screen, bool brief) : screen_(screen), brief_(brief) {}
+
+  void tell(io::Wall time, const std::string& node, const std::string& text);
+  // Prints what the timeline has that was not shown yet.
+  void show(const view::Timeline& timeline);
+
+ private:
+  void show(const view::Entry& entry);
+  void show_required(const std::vector<const view::Entry*>& entries);
+  void line(io::Wall time, Colour colour, const std::string& text);
+
+  Screen& screen_;
+  bool brief_;
+  int64_t shown_ = 0;
+};
+
+}  // namespace careen::app
