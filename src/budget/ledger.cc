@@ -254,7 +254,7 @@ void Ledger::fence(const LedgerRecord& theirs) {
   broadcast();
 }
 
-// Without rights it goes on in memory; anything else, and a refusal that has not lasted yet, may pass.
+// Without rights it continues in memory; any other trouble, and a refusal that has not lasted yet, may pass.
 Ledger::Outcome Ledger::without_answer(const kube::ApiError& error) {
   if (refusals_.missing(error, loop_.now())) {
     go_on_in_memory(error);
@@ -277,7 +277,7 @@ Task<Ledger::Outcome> Ledger::read_back(uint64_t attempted) {
   const auto record = lease->record ? LedgerRecord::parse(*lease->record)
                                     : tl::make_unexpected(std::string("the annotation is missing"));
   if (!record) {
-    // Somebody damaged it. What we know is all there is; the next write puts it back.
+    // Somebody damaged it. Only what we know is left; the next write puts it back.
     log_.warn("the budget ledger was damaged; it is written anew", "cause", record.error());
     stored_.clear();
     for (auto& [uid, entry] : entries_) entry.recorded = false;

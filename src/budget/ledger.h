@@ -57,7 +57,7 @@ class Ledger {
 
   // Makes this process the one that writes: epoch + 1, so that late writes of a predecessor conflict, and its
   // unfinished entries become ours (inherited). Tries until it succeeds. Without rights, which only minutes of steady
-  // refusal show, it says what is no longer guaranteed and goes on in memory.
+  // refusal show, it says what is no longer guaranteed and continues in memory.
   io::Task<void> take_over();
   // Writes what is reserved and drops what has ended; runs until cancelled.
   io::Task<void> run();

@@ -1,6 +1,6 @@
 // A pause: somebody has stopped everything, or one profile, until it is resumed. It is a budget of zero that lives in
 // the cluster, in an annotation of a Lease beside the ledger, so that it survives every restart and everybody sees who
-// set it. While it stands nothing is begun, moved or evicted; what gives back (an undo) goes on.
+// set it. While it lasts nothing begins, moves or is evicted; what gives back (an undo) continues.
 #pragma once
 
 #include <functional>

@@ -9,7 +9,7 @@ namespace careen::app {
 
 namespace {
 
-// As text in roff: nothing of it is taken for a request or turned into a typographic sign.
+// As text in roff: no part of it is mistaken for a request or turned into a typographic sign.
 std::string roff(std::string_view text) {
   std::string out;
   bool line_begins = true;

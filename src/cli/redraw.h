@@ -1,4 +1,4 @@
-// How often what a command shows at a terminal while it runs is drawn anew.
+// How often a command's live display on a terminal is redrawn.
 #pragma once
 
 #include "io/time.h"

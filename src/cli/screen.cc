@@ -16,7 +16,7 @@ namespace careen::app {
 
 namespace {
 
-// Whole, also if the reader is slow; a reader that is gone ends us by SIGPIPE, as it shall.
+// Whole, even if the reader is slow; a reader that is gone ends us by SIGPIPE, as it should.
 std::function<void(std::string_view)> writer(std::FILE* stream) {
   return [stream](std::string_view text) {
     std::fwrite(text.data(), 1, text.size(), stream);

@@ -1,6 +1,6 @@
 // What a command shows: lines that stay, and below them, on a terminal, a few live lines that are redrawn in place.
 // Where there is no terminal the live lines are not shown at all. Everything that commands print goes through here, so
-// that names and messages from the cluster cannot command the terminal: they become a Line first.
+// that names and messages from the cluster cannot control the terminal: they become a Line first.
 #pragma once
 
 #include <functional>

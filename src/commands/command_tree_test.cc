@@ -79,7 +79,7 @@ Example:
   EXPECT_EQ(whole.find("secret"), std::string::npos);
 }
 
-// Nothing of a text is taken for a request or a special character.
+// No part of a text is mistaken for a roff request or a special character.
 TEST_F(CommandTreeTest, ManPage) {
   const std::string page = man_page(describe(app), "1.0");
   EXPECT_EQ(page.find("\n.hidden"), std::string::npos);

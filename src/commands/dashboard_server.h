@@ -3,7 +3,7 @@
 //
 // The server lives on a RealLoop. The replica may live on another loop, as it does in a demonstration on virtual time,
 // provided that the same thread drives both in turn: documents read the replica's world in place, times in them are its
-// loop's, and changes are told at the pace of the server's clock. Then `reviewer` and `http` must still be the
+// loop's, and changes are sent at the pace of the server's clock. Then `reviewer` and `http` must still be the
 // RealLoop's, or there are none: such a replica leads, and asks nobody.
 #pragma once
 
@@ -45,7 +45,7 @@ struct DashboardOptions {
   std::function<double()> speed = [] { return 1.0; };
   // Under which `--server auto` finds it on this machine, such as careen run; empty: not at all.
   std::string known_as = {};
-  // The Plan document for so many hours; empty: there is none.
+  // The Plan document for that many hours; empty: there is none.
   std::function<io::Task<std::string>(int hours)> plan = {};
 };
 

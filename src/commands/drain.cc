@@ -65,7 +65,7 @@ class Drain {
     bool warned = false;
   };
 
-  // A terminal is told at once what cannot be, and whoever runs it decides.
+  // A drain from a terminal says at once what is not possible, and its user decides.
   static DrainOptions as_kubectl(DrainOptions options) {
     options.drain.give_up_on_errors = true;
     return options;
@@ -141,7 +141,7 @@ Task<int> Drain::main() {
 Task<void> Drain::cordon(Work& work) {
   work.report.node = work.node.name;
   const auto change = [this](const kube::Node& node) {
-    // Who drains again goes on with the hold of the first time.
+    // A repeated drain continues with the hold of the first time.
     const drain::Holds holds = drain::holds_of(node);
     const auto own = holds.by_owner.find(session_.owner);
     drain::Hold hold = own == holds.by_owner.end()

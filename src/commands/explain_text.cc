@@ -20,7 +20,7 @@ constexpr size_t kPodsShown = 12;
 constexpr size_t kDrainBarWidth = 20;
 constexpr size_t kNarrowest = 40;
 
-// Labels that every node has, or that are told otherwise.
+// Labels that every node has, or that are shown in another way.
 bool is_noise(std::string_view key) {
   return key.starts_with("beta.kubernetes.io/") || key.starts_with("kubernetes.io/") ||
          key.starts_with("cloud.sap/maintenance-");

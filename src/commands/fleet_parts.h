@@ -16,7 +16,7 @@ class PaintedLine {
  public:
   PaintedLine(const Screen& screen, size_t width) : screen_(screen), room_(width) {}
   PaintedLine& add(std::string_view text, Colour colour = Colour::plain);
-  // The text in a column of so many characters.
+  // The text in a column of that many characters.
   PaintedLine& column(std::string_view text, size_t width, Colour colour = Colour::plain);
   PaintedLine& bar(size_t width, double share, Colour colour);
   const Line& line() const { return out_; }

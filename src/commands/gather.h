@@ -1,5 +1,5 @@
-// What somebody who looks for a fault needs of a cluster with careen in it, as files: `careen gather`, and what `oc adm
-// must-gather` starts as /usr/bin/gather. It only reads, and what it may not read or does not find it says and leaves
+// What people need to track down a fault in a cluster with careen in it, as files: `careen gather`, and what `oc adm
+// must-gather` starts as /usr/bin/gather. It only reads; what it may not read or does not find it reports and leaves
 // out.
 #pragma once
 

@@ -1,6 +1,6 @@
-// The lock of the careen that leads, found in the cluster. Whoever may write Leases in some namespace can put one of
-// that name there, so the name alone says nothing: when more than one namespace has a held lock, a person has to say
-// which is meant.
+// The lock of the careen that leads, found in the cluster. Anybody who may write Leases in some namespace can put one
+// of that name there, so the name alone says nothing: when more than one namespace has a held lock, a person has to say
+// which one is meant.
 #pragma once
 
 #include <string>

@@ -75,7 +75,7 @@ std::string record_text(const LocalCareen& self) {
   return kube::Json::object({{"url", self.url}, {"command", self.command}, {"pid", self.pid}}).dump() + "\n";
 }
 
-// It gets its name only when it is complete and locked: whoever finds it unlocked takes it for a remainder.
+// It gets its name only when it is complete and locked: another process that finds it unlocked takes it for a leftover.
 tl::expected<OpenFile, int> write_record(int folder, const std::string& name, const LocalCareen& self) {
   const std::string begun = "." + name;
   ::unlinkat(folder, begun.c_str(), 0);

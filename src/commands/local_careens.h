@@ -1,10 +1,10 @@
 // Careens that run on this machine, as `--server auto` finds them.
 //
 // A careen whose dashboard can be reached on a loopback address leaves a record of where that is, in a folder that only
-// its user can write to. It keeps the record locked for as long as it lives and removes it when it ends; one that
-// nobody has locked is left over from a careen that was killed, and whoever finds it removes it. Nothing is read from a
-// folder or a file that somebody else could have written, and no address is taken from a record that leads off this
-// machine.
+// its user can write to. It keeps the record locked for as long as it lives and removes it when it ends; an unlocked
+// one is left over from a careen that was killed, and the next careen or command that finds it removes it. Nothing is
+// read from a folder or a file that somebody else could have written, and no address is taken from a record that leads
+// off this machine.
 #pragma once
 
 #include <cstdint>

@@ -19,7 +19,7 @@ using nodemaintenance::Phase;
 
 namespace {
 
-// Whoever is responsible has taken it up long before.
+// A controller that is responsible has taken it up long before.
 constexpr io::Duration kNobodyThere = io::seconds{15};
 
 kube::Json document_of(const std::string& name, const std::string& node, const std::string& reason) {
@@ -116,7 +116,7 @@ class Follower {
     return true;
   }
 
-  // For who has no terminal.
+  // For output that is not a terminal.
   void tell(const Maintenance& maintenance, const NodeView& view, Told& told) {
     const std::string why = blocked_by(maintenance);
     const bool news = told.gone != view.gone || told.total != view.total || told.blocked != why || !told.seen;

@@ -60,7 +60,7 @@ void add_timeout(CLI::App& command, io::Duration& timeout) {
                     [&timeout](io::Duration value) { timeout = value; });
 }
 
-// What a command is given besides its own options, and where it runs.
+// What a command gets in addition to its own options, and where it runs.
 template <class Options>
 struct OnCluster {
   ClusterOptions cluster;

@@ -1,5 +1,5 @@
-// A watch of one node's pods into a cache that it shares with watches of other nodes. A list says what is gone of its
-// own node only.
+// A watch of one node's pods into a cache that it shares with watches of other nodes. A list only says what is gone
+// from its own node.
 #pragma once
 
 #include <memory>

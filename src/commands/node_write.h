@@ -1,4 +1,4 @@
-// Writing what a hold needs to a node: one merge patch under the node's version, computed anew when somebody else was
+// Writing what a hold needs to a node: one merge patch under the node's version, computed again when somebody else was
 // faster.
 #pragma once
 

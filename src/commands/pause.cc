@@ -31,7 +31,7 @@ constexpr int kMostConflicts = 5;
 
 std::string subject(const std::string& profile) { return profile.empty() ? "everything" : "profile " + profile; }
 
-// What one run of pause or resume makes of the record: nothing to write when it stays as it is.
+// What one run of pause or resume does to the record: nothing to write when it stays the same.
 struct Change {
   std::optional<PauseRecord> record;
   std::vector<std::string> lines;  // to say once it is written
@@ -45,7 +45,7 @@ class PauseWriter {
       : session_(session), options_(std::move(options)), ns_(std::move(ns)) {}
   virtual ~PauseWriter() = default;
 
-  // Compare and swap: computed anew when somebody else was faster.
+  // Compare and swap: computed again when somebody else was faster.
   Task<int> main() {
     for (int attempt = 1;; ++attempt) {
       auto stored = co_await read_pause_lease(session_, ns_);

@@ -167,7 +167,7 @@ std::vector<std::string> ProgressLog::news(const std::string& node, const Progre
     tell_stage(pod, known, lines);
     pending.emplace(pod.uid, std::move(known));
   }
-  // Who is no longer pending has gone, also when its eviction was too short to be seen.
+  // A pod that is no longer pending has gone, even when its eviction was too short to be seen.
   for (auto& [uid, known] : before) {
     const bool completed = known.completes && !known.begun;
     if (!completed) tell_begun(known, lines);

@@ -1,5 +1,5 @@
-// How drains look to whoever waits for them: a bar a node with the pods that hold it up, redrawn in place on a
-// terminal, or one line an event in kubectl's words where there is none.
+// How drains look to people who wait for them: a bar per node with the pods that hold it up, redrawn in place on a
+// terminal, or one line per event in kubectl's words where there is no terminal.
 #pragma once
 
 #include <map>
@@ -33,7 +33,7 @@ NodeView view_of(const std::string& node, const drain::Progress& progress, io::W
 // The live lines, none wider than the screen, and fewer than it is high.
 std::vector<Line> frame(const std::vector<NodeView>& nodes, const Screen& screen);
 
-// The lines for who has no terminal: what has happened to the pods since the last call.
+// The lines for output that is not a terminal: what has happened to the pods since the last call.
 class ProgressLog {
  public:
   // evicted, or deleted with --disable-eviction.

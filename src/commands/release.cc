@@ -15,7 +15,7 @@ using nodemaintenance::kResource;
 
 namespace {
 
-// Those of the nodes and those of the names; what there is none of is told.
+// Those of the nodes and those of the names; it reports the ones without any.
 std::vector<Maintenance> chosen(const std::vector<Maintenance>& all, const ReleaseOptions& options, Screen& screen,
                                 bool& failed) {
   std::vector<Maintenance> out;

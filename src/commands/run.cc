@@ -163,7 +163,7 @@ class Process {
 DashboardOptions Process::dashboard_options(const RunOptions& options, io::RealLoop& loop, io::Files& files) {
   DashboardOptions dashboard{.address = options.metrics_address, .policy = dashboard_policy(options)};
   dashboard.on_scrape = [this] { scraped(); };
-  // Nobody works on a pod's own machine.
+  // Nobody sits at the machine that a pod runs on.
   if (replica_options_.own_pod.empty()) dashboard.known_as = "careen run";
   if (options.profiles) dashboard.plan = [this](int hours) { return upcoming_.document(hours); };
   if (!options.metrics_secure) return dashboard;

@@ -12,7 +12,7 @@ using kube::Json;
 
 namespace {
 
-// Whoever asks for the status does not want to wait for one who does not answer.
+// People who ask for the status do not want to wait for a careen that does not answer.
 constexpr io::Duration kPatience = io::seconds{5};
 constexpr const char* kHint =
     "\nCAREEN_SERVER or --server names a careen to ask: its dashboard's address, or auto for one on this machine.";
@@ -57,7 +57,7 @@ Task<Json> read_overview(KubeSession& session, ViewOptions options, std::vector<
   if (fleet && *fleet) co_return std::move(**fleet);
   std::string why =
       fleet ? fleet->error().message : fmt::format("no answer{} within {}", whom, io::format_duration(limit));
-  // What all one could do about it is told where it was asked for; here the rest is of use all the same.
+  // Where a careen was asked for, the error lists every remedy; here the rest is useful without one.
   if (!asked) why = why.substr(0, why.find('\n')) + kHint;
   const std::string note = "budgets, drains and problems are not shown: " + why;
   if (asked) {

@@ -20,7 +20,7 @@ namespace {
 constexpr size_t kBlockedWidth = 50;
 constexpr size_t kReasonWidth = 40;
 
-using Rows = std::map<std::string, StatusRow>;  // of one node, by who does it
+using Rows = std::map<std::string, StatusRow>;  // of one node, by owner
 
 std::string state_of(const Maintenance& maintenance) {
   if (maintenance.deleting) return "Releasing";

@@ -27,7 +27,7 @@ struct StatusRow {
   friend bool operator==(const StatusRow&, const StatusRow&) = default;
 };
 
-// In the order of nodes, then of who does it.
+// In the order of nodes, then of owners.
 std::vector<StatusRow> status_rows(const std::vector<kube::Node>& nodes, const std::vector<Maintenance>& maintenances);
 
 Row status_header(bool wide);

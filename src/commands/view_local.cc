@@ -105,7 +105,8 @@ class ViewComputedHere final : public ViewSource {
 
   Task<bool> known() {
     co_await synced_.wait();
-    // What the configuration needs besides nodes comes in when it comes in; a moment of silence is the sign.
+    // What the configuration needs besides nodes arrives at its own pace; a moment of silence is the sign that it is
+    // complete.
     int before = -1;
     while (!replica_.running() || before != heard_) {
       before = heard_;
@@ -122,7 +123,7 @@ class ViewComputedHere final : public ViewSource {
     return {path.substr(0, slash), slash == std::string::npos ? "" : path.substr(slash + 1)};
   }
 
-  // What a decision looks at besides nodes may still be on its way: its document would say so, and nothing else.
+  // What a decision looks at besides nodes may still be on its way; the document would then say that and nothing else.
   bool is_unanswered(const std::string& path) const {
     const auto [kind, name] = subject_of(path);
     if (kind == "nodes") return is_unanswered(replica_.nodes().find(name));

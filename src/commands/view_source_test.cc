@@ -123,7 +123,7 @@ TEST_F(ViewSourceTest, ALeaderThatWantsATokenIsReachedAnotherWay) {
   EXPECT_NE(story.error().message.find("create token SERVICEACCOUNT --audience careen.dev/view"), std::string::npos);
 }
 
-// Whoever holds the lock gets to see it: one of a stranger's making, too.
+// The holder of the lock gets to see it, even if a stranger made the lock.
 TEST_F(ViewSourceTest, ATokenForTheViewAloneIsMade) {
   answer_locks();
   transport.answer(200, R"({"metadata": {"uid": "u-1"}, "spec": {"serviceAccountName": "careen"}})");

@@ -29,7 +29,7 @@ struct WebhookServerParts {
 class WebhookServer {
  public:
   // Everything must outlive it. Without an address it does nothing and is ready. A dry run serves nothing, and says so
-  // by never being ready if it is told an address: whoever is registered to call it would wait for nobody.
+  // by never being ready if it is given an address: a caller registered for it would wait for nothing.
   WebhookServer(WebhookServerParts parts, const RunOptions& options);
 
   // Opens the port; the error names the address or the files.

@@ -36,7 +36,7 @@ void replace_all(std::string& text, std::string_view what) {
   }
 }
 
-// Hides what stands in quotes and occurs in the value: messages may quote a part of it.
+// Hides quoted text that occurs in the value: messages may quote a part of it.
 void hide_quoted_parts(std::string& message, std::string_view value) {
   for (std::size_t open = message.find('"'); open != std::string::npos; open = message.find('"', open)) {
     const std::size_t close = message.find('"', open + 1);

@@ -149,7 +149,7 @@ class DocumentBuilder final : public YAML::EventHandler {
     return value;
   }
 
-  // Values come nearly in order of the file: counting goes on from the last place, or a long line would cost its
+  // Values come nearly in order of the file: counting continues from the last place, or a long line would cost its
   // square.
   Position position_of(std::size_t offset) {
     const std::string_view text = document_.text_;

@@ -1,5 +1,5 @@
 // The nodes of the demonstration's cluster as its actors and its log see them: what is written on each, kept up to date
-// with every change, and who is told of one.
+// with every change, and who hears of a change.
 #pragma once
 
 #include <functional>

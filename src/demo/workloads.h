@@ -14,7 +14,7 @@ int ask_api(sim::ApiServer& api, const std::string& method, const std::string& p
 
 // The custom resource NodeMaintenance, as it is installed on clusters.
 void define_node_maintenance(sim::ApiServer& api);
-// Namespaces, Deployments, StatefulSets with budgets and a DaemonSet, for so many nodes.
+// Namespaces, Deployments, StatefulSets with budgets and a DaemonSet, for that many nodes.
 void add_demo_workloads(sim::ApiServer& api, int nodes);
 // A Job of some pods that run for a few minutes each.
 void add_demo_job(sim::ApiServer& api, const std::string& name);

@@ -11,7 +11,7 @@ namespace careen::app {
 namespace {
 
 constexpr int kStorageEvery = 5;
-// One in so many has the update already when the demonstration begins.
+// One node in this many already has the update when the demonstration begins.
 constexpr int kUpdatedEvery = 4;
 
 }  // namespace

@@ -56,7 +56,7 @@ void expect_no_problem(DemoWorld& world) {
   }
 }
 
-// Who looks at the demonstration sees something move before they look away.
+// Anybody who looks at the demonstration sees something move before they look away.
 TEST(DemoWorld, something_moves_within_ten_seconds) {
   io::VirtualTime time;
   DemoWorld world(time, {});

@@ -40,7 +40,7 @@ struct Setback {
   io::Steady retry_at{};
 };
 
-// An accepted eviction that shows no effect for so long is sent again.
+// An accepted eviction that shows no effect for this long is sent again.
 inline constexpr io::Duration kEffectWithin = io::seconds{30};
 
 struct Situation {

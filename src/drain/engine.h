@@ -1,5 +1,5 @@
 // The eviction engine, shared by everything that drains. It follows pods and disruption budgets by their watches and
-// sends one eviction a pod when nothing blocks; under one budget one request at a time, under different ones side by
+// sends one eviction per pod when nothing blocks; under one budget one request at a time, under different ones side by
 // side. One blocked pod delays no other pod and no other node.
 #pragma once
 
@@ -55,7 +55,7 @@ struct EngineParts {
   io::Log log;
   // Null: nothing is ever paused. A drain whose owner is paused sends nothing, and its time does not run.
   budget::Pauses* pauses = nullptr;
-  // Null: that a node was made anew is noticed only when it is read.
+  // Null: that a node was created again is noticed only when it is read.
   kube::Store<kube::Node>* nodes = nullptr;
 };
 
@@ -78,8 +78,8 @@ class Engine {
   void subscribe(Listener listener);
 
   // The cordon must have been acknowledged before. Pods know no more of their node than its name, so the drain is about
-  // the node with that UID: it fails when there is another one, or none, under the name. Of a drain that runs, only the
-  // options are replaced; of one for another node of that name, nothing is left.
+  // the node with that UID: it fails when there is another one, or none, under the name. For a running drain only the
+  // options are replaced; of a drain for another node of that name nothing is left.
   void begin(const Key& key, const std::string& node_uid, Options options);
   // Requests on their way are not taken back. Nothing happens if there is no such drain.
   void end(const Key& key);

@@ -20,7 +20,7 @@ io::Duration pause_between_newcomers(int gone) {
   return std::min(kFirstChasePause * (int64_t{1} << std::clamp(gone - 1, 0, 10)), kLongestChasePause);
 }
 
-// Whoever came after the list holds up nothing, and forbids nothing.
+// A pod that came after the list holds up nothing, and forbids nothing.
 Verdict as_newcomer(Verdict verdict, bool chased) {
   const bool goes = verdict.fate == Fate::take && chased;
   return goes || verdict.fate == Fate::leave ? std::move(verdict) : Verdict{Fate::leave, {}};
@@ -94,7 +94,7 @@ void Engine::Parts::drop_if_unused(Target& target) {
   targets.erase(std::string(target.uid));
 }
 
-// Null when the pod is gone, or another one has its name.
+// Null when the pod is gone, or another pod has its name.
 std::optional<kube::Pod> Engine::Parts::pod_of(const Target& target) const {
   auto pod = p.pods.find(target.ns, target.name);
   if (!pod || pod->uid != target.uid) return std::nullopt;

@@ -1,4 +1,4 @@
-// A drain is about one node, not about its name: pods of a node that was made anew under it stay where they are.
+// A drain is about one node, not about its name: pods of a node that was created again under it stay where they are.
 #include "drain/test_cluster.h"
 
 namespace careen::drain {

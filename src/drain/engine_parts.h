@@ -1,5 +1,5 @@
 // The inside of the engine. Drains have pods; a pod that several drains have is one Target, so that it gets one
-// request. What may be sent is decided anew for a target whenever something changes that it depends on: its pod, its
+// request. What may be sent is decided again for a target whenever something that it depends on changes: its pod, its
 // budgets, the drains that have it, the answer to its last request, a time. Everything between two changes is plain
 // bookkeeping.
 #pragma once

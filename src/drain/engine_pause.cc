@@ -1,5 +1,4 @@
-// Pauses: a drain whose owner is paused goes on being followed, but nothing is sent for it, and no time limit of it
-// runs.
+// Pauses: a drain whose owner is paused is still followed, but nothing is sent for it, and its time limits stand still.
 #include "drain/engine_parts.h"
 
 namespace careen::drain {
@@ -20,7 +19,7 @@ std::string_view profile_of(std::string_view owner) {
 
 }  // namespace
 
-// Whoever drains from a terminal was asked there.
+// A person who drains from a terminal was asked there.
 const budget::Pause* Engine::Parts::pause_of(const Drain& drain) const {
   if (!p.pauses || drain.key.owner.starts_with(kTerminalPrefix)) return nullptr;
   return p.pauses->of(profile_of(drain.key.owner));

@@ -1,4 +1,4 @@
-// Drains whose owner is paused: nothing is sent, no time runs, and all goes on afterwards.
+// Drains whose owner is paused: nothing is sent, no time runs, and everything continues afterwards.
 #include "drain/test_cluster.h"
 
 namespace careen::drain {

@@ -16,7 +16,7 @@ namespace {
 constexpr io::Duration kListTimeout = io::seconds{30};
 constexpr io::Duration kFirstReadPause = io::seconds{1};
 constexpr io::Duration kLongestReadPause = io::seconds{30};
-// A node that is made anew is noticed within this time at the latest, whatever the watch of nodes says.
+// A node that is created again is noticed within this time at the latest, whatever the watch of nodes says.
 constexpr io::Duration kNodeKnownFor = io::seconds{30};
 
 io::Duration read_pause(int failures) {

@@ -1,4 +1,4 @@
-// What to send, to whom and when; and what the answers lead to.
+// What to send, for which pod and when; and what the answers lead to.
 #include <algorithm>
 
 #include "drain/ask.h"
@@ -101,7 +101,7 @@ void Engine::Parts::consider(Target& target) {
     if (now < chase->second.not_before) wake_by(target, chase->second.not_before);
   }
 
-  // Also what may not be sent stands in the queue: whoever asks is told what it waits for.
+  // What may not be sent is in the queue, too: an explanation says what it waits for.
   const bool queues = situation.passage == Passage::lane && situation.wish.gone && !situation.grace_ends &&
                       (decision.through_lane || situation.held) && situation.in_flight == Action::none;
   if (!queues) leave_queue(target);

@@ -1,5 +1,5 @@
-// What is told of the drains: stages, reasons, events and figures. Reasons are made when somebody asks; whoever listens
-// is told only when a pod's stage or what blocks it has changed.
+// What is reported of the drains: stages, reasons, events and figures. Reasons are made when somebody asks; listeners
+// are called only when a pod's stage or what blocks it has changed.
 #include <algorithm>
 
 #include "drain/engine_parts.h"

@@ -153,7 +153,7 @@ TEST_F(EngineTest, AClockThatIsBehindKillsNobodyLater) {
   ASSERT_TRUE(drains_within(seconds{54}));
 }
 
-// Since when it terminates is known by the server's clock only: its time begins anew.
+// Since when it terminates is known by the server's clock only: its time starts again.
 TEST_F(EngineTest, WhatTerminatedBeforeWeCameGetsItsWholeTime) {
   add_node("n1");
   add_pod("slow", "n1", PodWish{.annotations = R"({"model.careen.dev/termination-time":"never"})"});

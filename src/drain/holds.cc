@@ -63,8 +63,8 @@ Items within(Items items, const Items& most) {
   return items;
 }
 
-// What was there before anything was held: of a label, any value that the API server takes. With another one the node
-// could not be written any more.
+// What was there before anything was held: of a label, any value that the API server accepts. With any other the node
+// could no longer be written.
 Items before_from(Items items) {
   Items most;
   for (const OwnerKind& kind : owner_kinds()) {
@@ -140,7 +140,7 @@ TaintValues values_from(JsonView view, const std::vector<BareTaint>& taints) {
   return out;
 }
 
-// Who holds what has changed: what is to be done to the node so that it fits.
+// The owners have changed: what has to be done to the node so that it fits.
 class Settlement {
  public:
   Settlement(const kube::Node& node, kube::AtomPool& atoms) : node_(node), atoms_(atoms), old_(holds_of(node)) {
@@ -211,7 +211,7 @@ class Settlement {
   void put_cordon(Found found) {
     if (!was_cordon_held()) holds_.before.cordon = node_.unschedulable && found == Found::foreign;
     if (node_.unschedulable) return;
-    // Whoever took it away does not want it back in the end.
+    // Somebody took it away and does not want it back in the end.
     holds_.before.cordon = false;
     change_.unschedulable = true;
   }
@@ -242,7 +242,7 @@ class Settlement {
     bool complete = true;
     for (const BareTaint& taint : wanted) {
       const kube::Taint* const there = find(taints(), taint);
-      // Neither careen nor its predecessor puts a value there: it is somebody's, whenever it came.
+      // Neither careen nor its predecessor puts a value there: it belongs to somebody else, whenever it came.
       const bool valued = there && !there->value.empty();
       if (valued || (there && !held(old_, taint) && found == Found::foreign)) {
         remember_taint(taint, there->value.view());
@@ -301,7 +301,7 @@ class Settlement {
     return value ? std::optional(value->view()) : std::nullopt;
   }
 
-  // Everybody who holds a label holds it with the same value.
+  // All holders of a label hold it with the same value.
   void put_label(const std::string& key, const std::string& value, Found found) {
     const auto there = label(key);
     const bool known = held(old_, key);
@@ -431,7 +431,7 @@ NodeChange hold(const kube::Node& node, const std::string& owner, Hold wanted, k
   wanted.items = within(std::move(wanted.items), may_hold(owner));
   Settlement settlement(node, atoms);
   const auto known = settlement.old().by_owner.find(owner);
-  // A record that has no room left is not what careen has written: it begins anew.
+  // A record that has no room left was not written by careen: it starts from scratch.
   if (known == settlement.old().by_owner.end() && settlement.old().owners() >= Holds::kMostOwners) {
     settlement.holds().by_owner.clear();
     settlement.holds().unknown.clear();

@@ -1,4 +1,4 @@
-// Holds: who keeps a node cordoned, tainted or labelled, since when, and how it was before. They are counted in an
+// Holds: who keeps a node cordoned, tainted or labelled, since when, and what was there before. They are counted in an
 // annotation on the node, written together with what they hold; the last holder of a thing undoes it, and what was
 // there before stays. All are pure functions of the node as it is cached.
 //
@@ -79,12 +79,12 @@ struct NodeChange {
   std::string merge_patch(uint64_t version) const;
 };
 
-// Whether a thing that is there before the first hold was put there by somebody else, or by the predecessor of careen
-// whose work the owner goes on with.
+// Whether a thing that is there before the first hold was put there by somebody else, or by careen's predecessor, whose
+// work the owner continues.
 enum class Found { foreign, own };
 
-// The owner holds these from now on, as far as it may hold them, and nothing else; what somebody took away is put
-// there again. Empty when all is as it shall be.
+// The owner holds these from now on, as far as it may hold them, and nothing else; what somebody took away is put back.
+// Empty when everything is as it should be.
 NodeChange hold(const kube::Node& node, const std::string& owner, Hold wanted, kube::AtomPool& atoms,
                 Found found = Found::foreign);
 // What becomes of a cordon that was there before the first hold, when the owner lets go: it stays, or ends as in the

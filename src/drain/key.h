@@ -1,4 +1,4 @@
-// What a drain is known by.
+// What identifies a drain.
 #pragma once
 
 #include <compare>

@@ -26,7 +26,7 @@ Passage passage_of(const kube::Pod& pod, const std::vector<const kube::Disruptio
 
 class Lane {
  public:
-  // An eviction that the status does not show after so long will not be shown.
+  // An eviction that the status does not show after this long will never show.
   static constexpr io::Duration kUnseenFor = io::seconds{5};
   // A refused eviction is tried again after this, even if the budget does not change.
   static constexpr io::Duration kRefusedFor = io::seconds{30};

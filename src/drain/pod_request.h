@@ -1,4 +1,4 @@
-// That the engine sends a request about a pod, for whoever tells of it.
+// Says that the engine sends a request about a pod, for those who report it.
 #pragma once
 
 #include <string>

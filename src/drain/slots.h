@@ -1,6 +1,7 @@
-// Which of the requests that wait is sent next. So many are on their way at a time; one that hangs gives its slot to
-// another, up to as many again. A namespace of which several hang, or whose last one went unanswered, has a few slots
-// only and comes last, so that a webhook which never answers holds up its own pods and nobody else's. No clock, no I/O.
+// Which of the requests that wait is sent next. A fixed number is on the way at a time; one that hangs gives up its
+// slot to another, up to the same number again. A namespace with several that hang, or whose last one went unanswered,
+// has only a few slots and comes last, so that a webhook which never answers holds up its own pods and nobody else's.
+// No clock, no I/O.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Addresses of hosts as text: 10.0.0.7, fd00::7. Names are none.
+// Addresses of hosts as text: 10.0.0.7, fd00::7. Host names are not addresses.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
-// Timers run on the steady clock. Whatever waits for a time of day has reckoned how long that is; when somebody sets
-// the wall clock, or the machine has slept, that has to be reckoned anew.
+// Timers run on the steady clock. Whatever waits for a time of day has computed how long that takes; when somebody sets
+// the wall clock, or the machine has slept, it has to be computed again.
 #pragma once
 
 #include <functional>

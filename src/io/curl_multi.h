@@ -1,5 +1,5 @@
 // Drives one of libcurl's multi handles (a connection pool with its transfers) from the loop. Callbacks of curl
-// never reach user code: a transfer is told from the loop's own turn that it is finished. Only src/io uses it.
+// never reach user code: a transfer learns in the loop's own turn that it is finished. Only src/io uses it.
 #pragma once
 
 #include <curl/curl.h>
@@ -25,8 +25,8 @@ class CurlMulti {
     CURL* easy() const { return easy_; }
     // Ends it without a word.
     void cancel();
-    // Past this point of the loop's time it finishes with CURLE_OPERATION_TIMEDOUT. curl's own total time-out does
-    // not do: it does not count suspend, nor the time a request waits for a connection.
+    // Past this point of the loop's time it finishes with CURLE_OPERATION_TIMEDOUT. curl's own total time-out will not
+    // do: it counts neither suspend nor the time a request waits for a connection.
     void set_deadline(Steady deadline);
 
    protected:

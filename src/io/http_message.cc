@@ -45,7 +45,7 @@ bool is_ambiguous(std::string_view segment) {
          std::any_of(segment.begin(), segment.end(), is_control);
 }
 
-// The path, decoded segment by segment; nothing when it is none, or could be taken for another one.
+// The path, decoded segment by segment; nothing when it is not one, or could be mistaken for another.
 std::optional<std::string> decode_path(std::string_view path) {
   if (!path.starts_with('/') || path.starts_with("//")) return std::nullopt;
   std::string out;

@@ -20,8 +20,8 @@ namespace {
 
 // Pause after an accept that failed for want of descriptors or memory.
 constexpr Duration kAcceptAgain = milliseconds{100};
-// So long a connection is left alone before it has to make room for another address: who has just come, in a crowd that
-// means no harm, can at least say what it wants.
+// How long a connection is left alone before it has to make room for another address: a client that has just arrived,
+// in a crowd that means no harm, can at least say what it wants.
 constexpr Duration kYoung = milliseconds{100};
 // How long and how much is still read from a client that was refused, so that it gets to see the answer.
 constexpr Duration kLinger = seconds{2};
@@ -370,7 +370,7 @@ void Core::give_turns() {
   while (ServerConnection* next = next_turn()) next->take_turn();
 }
 
-// Who waits longest, of those of whose address the fewest are being handled.
+// The one that has waited longest, of those whose address has the fewest being handled.
 ServerConnection* Core::next_turn() const {
   if (options.max_handling > 0 && handling >= options.max_handling) return nullptr;
   ServerConnection* next = nullptr;

@@ -69,11 +69,11 @@ struct ServerOptions {
   // Beyond it, whoever is unfinished longest makes room: with the handshake, a request, or taking an answer. Whose
   // request is being answered is left alone, and so is who takes each piece of a stream in time.
   int max_connections = 256;
-  // Of these, for one address; 0: all. Who has more makes room among their own.
+  // Of these, for one address; 0: all. An address that has more makes room among its own.
   int max_per_peer = 0;
   // Requests that are being answered at once, of all and of one address; 0: any number. The next ones wait for their
-  // turn, in which those come first of whose address the fewest are being answered, and may have to make room: so a
-  // slow handler cannot take all connections. A stream that has begun no longer counts.
+  // turn, those from the address with the fewest being answered first, and may have to make room: so a slow handler
+  // cannot take all connections. A stream that has begun no longer counts.
   int max_handling = 0;
   int max_handling_per_peer = 0;
   // Bytes of unfinished requests and of whole answers that are not taken yet, of all connections together; 0: any

@@ -241,7 +241,7 @@ TEST_F(CrowdTest, HandshakesThatNeverEndKeepNobodyOut) {
   const auto response = run_task(loop, client->send(request));
   ASSERT_TRUE(response) << response.error().message;
   EXPECT_EQ(response->body, "hello ");
-  // Who is left has its time.
+  // The one that is left gets its full time.
   clients.clear();
   options.handshake_timeout = milliseconds{50};
   serve();

@@ -12,7 +12,7 @@ namespace careen::io {
 
 class RealLoop;
 
-// Whoever has it hears the keys; destroying it gives the terminal back as it was.
+// Its owner hears the keys; destroying it gives the terminal back as it was.
 class Keyboard {
  public:
   virtual ~Keyboard() = default;

@@ -157,7 +157,7 @@ ProcessStatistics read_process_statistics() {
   std::ifstream file("/proc/self/stat");
   std::string line;
   std::getline(file, line);
-  // The command name stands in parentheses and may hold anything, so count the fields after the last one.
+  // The command name is in parentheses and may contain anything, so count the fields after the last one.
   const auto name_end = line.rfind(')');
   if (name_end == std::string::npos) return {};
   std::istringstream rest(line.substr(name_end + 1));

@@ -1,6 +1,6 @@
 // Text from strangers (names, reasons, messages of servers) on its way to somebody who reads it. A character of it may
-// command the terminal, begin a line of its own or turn the order of what is read around, and its bytes may be no
-// UTF-8. Whoever prints for people or writes logs asks here what can be shown as it is.
+// control the terminal, start a line of its own or reverse the reading order, and its bytes may not be UTF-8. Code that
+// prints for people or writes logs asks here what can be shown unchanged.
 #pragma once
 
 #include <string>

@@ -7,10 +7,10 @@ namespace careen::io {
 
 namespace {
 
-// How often the files of a certificate are looked at when nothing told of a change.
+// How often the files of a certificate are looked at when nothing reports a change.
 constexpr Duration kLookAtFiles = seconds{10};
 
-// The certificate from files: watched, and looked at regularly besides, since not every file system tells of changes.
+// The certificate from files: watched, and also looked at regularly, since not every file system reports changes.
 class TlsFiles final : public ServerTls {
  public:
   TlsFiles(RealLoop& loop, const ServerOptions& options)

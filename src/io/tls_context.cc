@@ -54,7 +54,7 @@ TlsContext share(asio::ssl::context& context) {
   return {context.native_handle(), ::SSL_CTX_free};
 }
 
-// What is shown to whom asks for a name; it belongs to the context that it stands beside.
+// What is shown to clients that ask for a name; it belongs to the context beside it.
 struct Named {
   std::string name;
   TlsContext context;

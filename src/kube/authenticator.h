@@ -33,7 +33,7 @@ class Authenticator {
   ~Authenticator();
 
   // What to use now, waiting no longer than `limit` for a plugin that has to run first. A plugin that takes longer
-  // goes on for whoever asks next.
+  // keeps running for the next caller.
   io::Task<io::Result<Held>> get(io::Duration limit);
   // The server answered 401 to `refused`: others if there are any, otherwise null.
   io::Task<io::Result<Held>> renew(Held refused, io::Duration limit);

@@ -200,7 +200,7 @@ class Run {
     history_.push_back(w);
   }
 
-  // Watching goes on only after the list, as in the reflector; what was told meanwhile are answers.
+  // Watching continues only after the list, as in the reflector; what arrives meanwhile are answers.
   void deliver_next() {
     if (listing_ || position_ >= history_.size()) return;
     deliver(history_[position_]);

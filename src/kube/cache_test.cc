@@ -121,7 +121,7 @@ TEST_F(CacheTest, ARelistReportsWhatVanished) {
   EXPECT_FALSE(store.put(thing("a", 9)));  // an event from before the list
 }
 
-// Nobody sees a half list: not while its pages come, and not while the listeners are called.
+// Nobody sees half a list: not while its pages arrive, and not while the listeners are called.
 TEST_F(CacheTest, AListIsTakenInOneStep) {
   list({thing("a", 1)}, 10);
   std::vector<std::vector<std::string>> views;

@@ -1,6 +1,6 @@
 // What a controller counts of its work queue and its decisions. Names and labels are those of the Go library that the
-// replaced programs are made with, so that dashboards and alerts go on; what cannot happen here (a panic, a time-out of
-// a decision) stays zero.
+// replaced programs are made with, so that dashboards and alerts keep working; what cannot happen here (a panic, a
+// time-out of a decision) stays zero.
 #pragma once
 
 #include <algorithm>
@@ -49,7 +49,7 @@ struct ControllerMeters {
     work_time.observe(io::to_seconds(now - begun->second));
     since.erase(begun);
   }
-  // So many keys were found to need nothing without being decided anew.
+  // That many keys were found to need nothing, without being decided again.
   void stood(size_t keys) {
     adds.add(static_cast<double>(keys));
     reconciles("requeue_after").add(static_cast<double>(keys));

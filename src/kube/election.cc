@@ -30,7 +30,7 @@ constexpr io::Duration kLastCall = io::milliseconds{50};
 constexpr io::Duration kQuickRetry = io::seconds{1};
 // Followers that see the lock become free do not all come in the same moment.
 constexpr io::Duration kSpread = io::milliseconds{50};
-// Somebody else writes the Lease too; after so many conflicts in a row we are not quick any more.
+// Somebody else writes the Lease too; after this many conflicts in a row we are no longer quick.
 constexpr int kQuickConflicts = 3;
 // A write has to be over this long before the lock can be taken, and is not begun with less than a second to go.
 constexpr io::Duration kMargin = io::milliseconds{500};
@@ -390,7 +390,7 @@ io::Task<void> Election::follow() {
   }
 }
 
-// Until the stream ends, breaks, or is silent for so long that it must have: whoever holds the lock renews it.
+// Until the stream ends, breaks, or is silent for so long that it must have: the holder of the lock renews it.
 io::Task<void> Election::read_events(Stream& stream) {
   WatchDecoder events;
   for (;;) {
@@ -474,7 +474,7 @@ std::string Election::stamp() {
 }
 
 void Election::complain(const ApiError& error) {
-  // Told anew only when the trouble is of another kind: one server that does not answer does so in many words.
+  // Reported again only when the trouble is of another kind: one server that does not answer does so in many words.
   const int kind = !error.network ? error.code : *error.network == io::ErrorKind::tls ? -2 : -1;
   if (std::exchange(complained_, kind) == kind && problems_.open().contains(options_.problem)) return;
   problems_.raise(options_.problem, fmt::format("the lease {}/{} cannot be used: {}; trying again", options_.ns,

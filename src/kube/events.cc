@@ -38,7 +38,7 @@ constexpr io::Duration kLongestGap = io::minutes{30};
 constexpr io::Duration kCoreGap = io::seconds{1};
 // A server that was in trouble and is not asked again is taken to have recovered after this.
 constexpr io::Duration kForgiven = io::minutes{10};
-// For so long the newer API is not asked again in a namespace where it was forbidden.
+// How long the newer API is not tried again in a namespace where it was forbidden.
 constexpr io::Duration kForbidden = io::minutes{10};
 constexpr std::string_view kProblem = "events";
 
@@ -412,7 +412,7 @@ void EventRecorder::Parts::note_outcome(Series& series, std::string_view verb, c
                                          error.message));
   }
   const bool refused_itself = error.code == 400 || error.code == 422;
-  // Rights that are missing stay missing until somebody grants them; being taken for a stranger passes.
+  // Missing rights stay missing until somebody grants them; an unknown identity (401) may be recognised later.
   const bool refused = error.code >= 400 && error.code < 500 && error.code != 429 && error.code != 401;
   failing.insert(refused_itself ? what + " " + series.record.reason : refused ? what : std::string());
   if (!refused) forgiven.set(loop.now() + kForgiven);

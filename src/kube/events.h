@@ -60,7 +60,7 @@ class EventRecorder {
   void on_record(std::function<void(const EventRecord&)> listener) { listener_ = std::move(listener); }
   // Sends what was recorded, several at once; runs until cancelled.
   io::Task<void> run();
-  // Waits until all that was recorded has been sent or dropped, counts included, `limit` at the most.
+  // Waits until everything recorded has been sent or dropped, counts included, at most for `limit`.
   io::Task<void> flush(io::Duration limit);
   // Waiting or being sent.
   size_t pending() const;

@@ -1,5 +1,5 @@
 // A text as JSON writes it, appended to a document that is made piece by piece. Whatever the bytes are, the document
-// stays valid: those that are no UTF-8 become U+FFFD.
+// stays valid: those that are not UTF-8 become U+FFFD.
 #pragma once
 
 #include <string>

@@ -464,7 +464,7 @@ Cluster resolve(io::Files& files, const std::vector<KubeconfigFile>& kubeconfigs
   if (!is_dns_label(into.ns)) context.refuse("namespace", fmt::format("\"{}\" is not a namespace's name", into.ns));
   resolve_cluster(files, cluster, into);
   into.user = resolve_user(files, user, cluster);
-  // Nobody sends credentials in the clear.
+  // Credentials are never sent in the clear.
   if (into.server.starts_with("http://")) into.user = {};
   return into;
 }

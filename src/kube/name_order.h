@@ -1,6 +1,6 @@
 // The order in which people expect names: node-9 before node-10. A run of digits counts as a number, however long it
-// is; everything else counts byte by byte. Names that say the same so, as node-7 and node-07 do, are in the order of
-// their bytes: the order is total, and names are equal only if they are the same.
+// is; everything else counts byte by byte. Names that are equal by this rule, such as node-7 and node-07, are in the
+// order of their bytes: the order is total, and names are equal only if they are the same.
 #pragma once
 
 #include <compare>

@@ -66,7 +66,8 @@ void put_metadata(Json& document, const Node& node) {
 
 Json node_document(const Node& node) {
   Json document = Json::object({{"kind", "Node"}, {"apiVersion", "v1"}});
-  // What the struct holds in part gives way to a section that has the whole; what it holds in full does not.
+  // A field that the struct holds only in part is replaced by a section that has all of it; one that it holds in full
+  // is not.
   if (!node.taints.empty()) document.set({"spec", "taints"}, taints_of(node));
   document.set({"status", "conditions"}, conditions_of(node));
   for (const auto& [pointer, text] : node.sections) put_section(document, pointer.view(), text);

@@ -56,7 +56,7 @@ struct PodRecord {
   uint32_t grace = 0;     // seconds that end then, plus one; 0 for none
   int32_t priority = 0;
   uint32_t hash = 0;         // of namespace and name
-  uint8_t owner_prefix = 0;  // so many characters of the name are the owner name's
+  uint8_t owner_prefix = 0;  // this many characters of the name are the owner's name
   PodPhase phase : 4 = PodPhase::unknown;
   enum class Use : uint8_t { free, staged, live } use : 2 = Use::free;
   bool odd_uid : 1 = false;

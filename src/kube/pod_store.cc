@@ -236,7 +236,7 @@ struct PodStore::Parts {
     changes.push_back({std::move(before), after});
   }
 
-  // Whether nobody told of the record's deletion at a later version.
+  // Whether no later version has reported the record's deletion.
   bool may_be_new(const PodRecord& record) {
     if (record.version <= position) return false;
     if (tombstones.empty()) return true;
@@ -304,7 +304,7 @@ struct PodStore::Parts {
       if (before && !before->node.empty()) concerned.push_back(before->node);
       if (after && !after->node.empty()) concerned.push_back(after->node);
     }
-    // By text and not by address: who listens is told in the same order in every run.
+    // By text and not by address: listeners are called in the same order in every run.
     std::sort(concerned.begin(), concerned.end(), [](const Atom& a, const Atom& b) { return a.view() < b.view(); });
     concerned.erase(std::unique(concerned.begin(), concerned.end()), concerned.end());
     for (const Atom& node : concerned) {

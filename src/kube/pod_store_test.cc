@@ -419,7 +419,7 @@ TEST_F(PodStoreTest, ARelistTellsOfEachNodeOnce) {
   EXPECT_THAT(told, ElementsAre("n1", "n2", "n3"));
 }
 
-// A page that fails in the middle and a list that starts anew leave nothing behind.
+// A page that fails in the middle and a list that starts over leave nothing behind.
 TEST_F(PodStoreTest, AnUnfinishedListIsForgotten) {
   pods.begin_list();
   pods.stage(facts("a", 1));

@@ -1,5 +1,5 @@
-// The work queue: which keys want a decision, now or later. A key stands in it at most once and is never handed
-// out while it is being worked on; a wake-up meanwhile is remembered. All deadlines share one timer.
+// The work queue: which keys want a decision, now or later. A key is in it at most once and is never handed out while
+// it is being worked on; a wake-up meanwhile is remembered. All deadlines share one timer.
 #pragma once
 
 #include <cstdint>

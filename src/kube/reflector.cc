@@ -219,7 +219,7 @@ void Reflector::after_watch(const Outcome& outcome) {
     case Ending::failing:
     case Ending::unknown_user:
       if (blind_for() < kSilence) return fail_then(State::watching, outcome);
-      // Whoever refuses watches may still answer lists, which end the blindness and not the trouble.
+      // A server that refuses watches may still answer lists; these end the blindness but not the trouble.
       meters_->count_list("refused");
       return fail_then(State::listing, {outcome.ending, outcome.message, outcome.retry_after, true});
     default:
@@ -263,7 +263,7 @@ void Reflector::fail_then(State next, const Outcome& outcome) {
   }
 }
 
-// One problem tells of the failure until it changes or is gone. Its text does not change with each try's message.
+// One problem reports the failure until it changes or is gone. Its text does not change with each try's message.
 void Reflector::tell(const Outcome& outcome) {
   if (problem_ == outcome.ending) return;
   problem_ = outcome.ending;
@@ -291,8 +291,8 @@ io::Task<Reflector::Outcome> Reflector::list() {
   do {
     CallOptions call;
     call.timeout = kPageTimeout;
-    // The first page is tried again by our own state machine, which tells of the failure; a page in the middle is
-    // worth more than a new beginning.
+    // The first page is tried again by our own state machine, which reports the failure; a page in the middle is worth
+    // more than starting over.
     call.attempts = token.empty() ? 1 : 4;
     if (!in_one_piece && options_.page_size > 0) add_parameter(call.query, "limit", std::to_string(options_.page_size));
     add_parameter(call.query, "labelSelector", options_.label_selector);
@@ -312,7 +312,7 @@ io::Task<Reflector::Outcome> Reflector::list() {
   } while (!token.empty());
 
   if (version < newest) {
-    log_.warn("the server's latest version is older than one seen before: its history went back, all is taken anew",
+    log_.warn("the server's latest version is older than one seen before: its history went back, all is read again",
               "seen", newest, "latest", version);
   }
   sink_.end_list(version);

@@ -1,5 +1,5 @@
-// Keeps a cache current: a paged list, then a watch that goes on from it, for ever. The protocol is a state machine
-// with three states; whatever goes wrong ends in one of them, is told once as a problem, and heals by itself.
+// Keeps a cache current: a paged list, then a watch that continues from it, for ever. The protocol is a state machine
+// with three states; whatever goes wrong ends in one of them, is reported once as a problem, and heals by itself.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // Whether a right is really missing. One refusal proves nothing: an API server that has just started answers 403 to
-// everything until its roles are loaded, and 401 while keys rotate. Whoever can do without a right does so only after
-// minutes in which nothing but 403 was answered, and goes on asking.
+// everything until its roles are loaded, and 401 while keys rotate. Code that can do without a right gives it up only
+// after minutes of nothing but 403, and keeps asking.
 #pragma once
 
 #include <optional>

@@ -28,7 +28,7 @@ struct Courier::Endpoint {
     bool in_turn = false;  // it stands in `turns`
   };
   std::map<std::string, Lane> lanes;  // none is empty
-  std::deque<std::string> turns;      // the lanes of which none flies; who waits longest first
+  std::deque<std::string> turns;      // the lanes with nothing in flight; longest waiting first
   int flying = 0;
   int failures = 0;       // in a row
   uint64_t round = 0;     // grows with each counted failure

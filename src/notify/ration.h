@@ -1,5 +1,5 @@
-// How many messages each node may send: some at once, and then one every now and then. What is over that waits. Without
-// it, whoever can write one node's annotations could have people buried under messages about it.
+// How many messages each node may send: some at once, and then one every now and then. The excess waits. Without it,
+// anybody who can write one node's annotations could bury people under messages about it.
 #pragma once
 
 #include <cstddef>

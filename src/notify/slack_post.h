@@ -1,4 +1,4 @@
-// What posting to Slack has in common, be it through a hook or the Web API.
+// What posting to Slack has in common, whether through a hook or the Web API.
 #pragma once
 
 #include <optional>

@@ -24,7 +24,7 @@ namespace {
 template <class T>
 using Outcome = tl::expected<T, SendError>;
 
-// Others write the Lease too; after so many of their writes in a row it is tried again later.
+// Others write the Lease too; after this many of their writes in a row it is tried again later.
 constexpr int kRounds = 5;
 
 std::string form(std::initializer_list<std::pair<std::string_view, std::string_view>> fields) {

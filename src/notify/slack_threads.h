@@ -34,7 +34,7 @@ class SlackThreads {
   // First come, first served.
   io::Task<Turn> take_turn(std::string lease);
 
-  // Between posting a title and recording it lies a write that can fail: the next send goes on with that title.
+  // Between posting a title and recording it there is a write that can fail: the next send continues with that title.
   void remember(const std::string& lease, Title title) { unrecorded_[lease] = std::move(title); }
   void recorded(const std::string& lease) { unrecorded_.erase(lease); }
   const Title* unrecorded(const std::string& lease) const;

@@ -148,8 +148,8 @@ void Observations::answered(const Source& source, InstantAnswer answer) {
   entry.latest_request = entry.request;
   entry.asking = Asking::no;
   entry.due = loop_.now() + options_.interval;
-  // Whoever wants it has to say so again, unless nobody can use this answer: asked before an admission of which it may
-  // know nothing, or while one is being written.
+  // A node that wants a value has to say so again, unless no node can use this answer: one requested before an
+  // admission that it may not reflect, or while one is being written.
   if (entry.users.empty() && is_fresh(entry)) {
     entry.wanted = false;
   } else if (entry.wanted) {

@@ -56,8 +56,8 @@ class Observations {
   };
   using OnChange = std::function<void(const Source&)>;
 
-  // `on_change` is told of a source whose state() may have become another one, by an answer or by settled(); not of
-  // the mere passing of time (see usable_until), nor of what the caller does itself. It may call back.
+  // `on_change` is called for a source whose state() may have changed, through an answer or settled(); not for the mere
+  // passing of time (see usable_until), nor for what the caller does itself. It may call back.
   Observations(io::Loop& loop, io::HttpClient& http, io::Metrics& metrics, Options options, OnChange on_change);
   ~Observations();
 

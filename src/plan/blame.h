@@ -1,5 +1,5 @@
-// Who is to blame that a node does not move on: the checks that would have to answer otherwise, out of the reasons that
-// a decision gives.
+// What keeps a node from moving on: the checks that would have to answer otherwise, taken from the reasons that a
+// decision gives.
 #pragma once
 
 #include <optional>

@@ -153,7 +153,7 @@ void assume_in(profiles::Config& config, const Assumptions& assumptions) {
     if (answer) instance.check = std::make_unique<Assumed>(std::string(instance.check->type()), *answer);
   }
   for (auto& [name, profile] : config.profiles) {
-    // Nobody is told of what is only planned.
+    // What is only planned is announced to nobody.
     for (profiles::StateChains& chains : profile.states) chains.notify.clear();
   }
   if (config.requeue > io::Duration{0}) config.requeue = std::max(config.requeue, kRequeue);

@@ -100,7 +100,7 @@ void ModelLoader::put(Kind kind, const Json& object) {
   if (kind == Kind::nodes) return put_node(object);
   const kube::Resource& resource = entry_of(kind).resource;
   Json copy = object;
-  // The revisions of the model are others than the cluster's: nothing shall be rolled out because of that.
+  // The model's revisions differ from the cluster's: nothing must be rolled out because of that.
   if (kind == Kind::stateful_sets || kind == Kind::daemon_sets) {
     copy.set({"spec", "updateStrategy"}, Json::object({{"type", "OnDelete"}}));
   }

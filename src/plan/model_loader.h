@@ -21,7 +21,7 @@ class ModelLoader {
   // The snapshot must outlive it.
   ModelLoader(const Snapshot& snapshot, sim::Cluster& cluster, Scope scope);
 
-  // Loads up to so many objects; true when all are there.
+  // Loads up to this many objects; true when all are loaded.
   bool load(size_t most);
 
  private:

@@ -10,7 +10,7 @@ namespace careen::plan {
 namespace {
 
 // The value of an annotation as it stands in the node's text, with its quotes and escapes; empty when it is not there.
-// Reading every node whole would take longer than all else a plan does.
+// Reading every node whole would take longer than everything else a plan does.
 std::string_view raw_annotation(std::string_view node, std::string_view name) {
   const std::string start = "\"" + std::string(name) + "\":\"";
   const size_t at = sim::find_text(node, start);

@@ -17,7 +17,7 @@ struct NodeStory {
   std::map<std::string, io::Wall, std::less<>> begun;  // by profile: since when its drain runs
 };
 
-// Tells of nodes whose story is another one, in the moment of the change. The listener must not change the cluster.
+// Reports nodes whose story has changed, at the moment of the change. The listener must not change the cluster.
 void follow_stories(sim::ApiServer& api, std::function<void(const std::string& node, const NodeStory&)> listener);
 
 // Of a node's text as the model keeps it.

@@ -62,7 +62,7 @@ TEST(OutsideFacts, LeavesTheClockToItself) {
   const Found both = found("waited && ok");
   EXPECT_TRUE(both.possible);
   EXPECT_EQ(both.edit.annotations.size(), 1u);
-  // Who is done sooner says so.
+  // A node that is done sooner says so.
   EXPECT_EQ(found("waited || ok").edit.annotations.size(), 1u);
   EXPECT_TRUE(found("waited").edit.empty());
 }

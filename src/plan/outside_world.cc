@@ -49,7 +49,7 @@ void set_all(Json& patch, std::string_view what, const std::map<std::string, std
   for (const auto& [key, value] : values) patch.set({"metadata", what, key}, value ? Json(*value) : Json());
 }
 
-// Whether the profile's chain itself changes what stands on the node: then it is the configuration that ends the need.
+// Whether the profile's chain itself changes labels or annotations of the node: then the configuration ends the need.
 bool tidies_up(const profiles::Config& config, const profiles::Transition& transition) {
   return std::any_of(transition.trigger.begin(), transition.trigger.end(), [&](int index) {
     const std::string_view type = config.triggers[static_cast<size_t>(index)].trigger->type();
@@ -138,7 +138,7 @@ void OutsideWorld::act(const Key& key, const Task& task) {
   finish(key.first, *profile);
 }
 
-// Nobody gets beyond it, so it is looked for once.
+// No node ever gets beyond this version, so one search is enough.
 const std::string& OutsideWorld::newest(const std::string& label) {
   const auto [known, fresh] = newest_.try_emplace(label);
   std::string& text = known->second;

@@ -1,5 +1,5 @@
-// What limits the pace: while somebody waits for maintenance, the one who has waited longest is asked again and again
-// what keeps it, and the answers are counted by the time they hold.
+// What limits the pace: while nodes wait for maintenance, the one that has waited longest is asked again and again what
+// keeps it, and the answers are counted by the time they hold.
 #pragma once
 
 #include <functional>

@@ -82,9 +82,9 @@ class ModelPlanner final : public Planner {
   void start();
   void follow_maintenance(const sim::Change& change);
   Blame why(const std::string& node, const std::string& profile) const;
-  // What keeps somebody who has not had its maintenance.
+  // What keeps a node that has not had its maintenance.
   struct Verdict {
-    bool for_others = false;  // it waits for somebody outside, or for an error to be mended
+    bool for_others = false;  // it waits for somebody outside, or for an error to be fixed
     bool wakes = false;       // it may move by itself later
     bool draining = false;
   };
@@ -176,7 +176,7 @@ Unserved ModelPlanner::unserved(const std::string& node, const std::string& prof
   return {node, profile, found.text()};
 }
 
-// Whoever is under way when the plan ends is stuck only if it should have been done long before.
+// A node that is under way when the plan ends is stuck only if it should have been done long before.
 bool ModelPlanner::is_stuck(const PlanRow& row, const Verdict& verdict) const {
   const io::Duration takes = options_.assumptions.maintenance_of(row.profile, row.node);
   const bool late = row.begin < io::add(time_.wall_now(), -2 * takes);
@@ -202,7 +202,7 @@ void ModelPlanner::add_unserved(Plan& plan) const {
     for (const auto& [since, node] : order) {
       Verdict verdict;
       Unserved one = unserved(node, profile, verdict);
-      // Whoever waits for nothing but others moves when they do.
+      // A node that waits only for other nodes moves when they do.
       const bool stuck = verdict.for_others || (!verdict.wakes && !moving);
       (stuck ? plan.stuck : plan.left).push_back(std::move(one));
     }

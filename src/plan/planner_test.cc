@@ -250,7 +250,7 @@ TEST(Planner, AssumesAnswersOfChecks) {
   EXPECT_THAT(never.stuck, SizeIs(1));
 }
 
-// What was begun before the snapshot goes on from there.
+// What had begun before the snapshot continues from there.
 TEST(Planner, GoesOnWithWhatIsUnderWay) {
   Snapshot snapshot = sample_snapshot(2);
   kube::Json& node = snapshot.objects[Kind::nodes][1];

@@ -1,6 +1,6 @@
 // A snapshot: what a plan needs to know of a cluster, and nothing else, as one JSON document that can be kept, mailed
-// and planned with later. It never holds secrets: of pods no environment, commands or annotations but a few, of volumes
-// only whether they are local, of the configuration no secret values.
+// and planned with later. It never holds secrets: pods come without environment and commands and with only a few
+// annotations, volumes say only whether they are local, and the configuration has no secret values.
 #pragma once
 
 #include <cstdint>

@@ -40,7 +40,7 @@ inline Snapshot sample_snapshot(int nodes, io::Wall time = kMonday) {
   return snapshot;
 }
 
-// A ReplicaSet of so many pods, spread over the nodes from the first on, with a budget unless that is 0.
+// A ReplicaSet of this many pods, spread over the nodes from the first one on, with a budget unless that is 0.
 inline void add_workload(Snapshot& snapshot, const std::string& name, int replicas, int max_unavailable,
                          int first_node = 0) {
   const int nodes = static_cast<int>(snapshot.of(Kind::nodes).size());

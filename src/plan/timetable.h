@@ -1,5 +1,5 @@
-// The timetable in the making: follows the nodes' stories and the NodeMaintenances of the model and writes down who
-// began when, for how long, and who waits.
+// The timetable in the making: follows the nodes' stories and the NodeMaintenances of the model and writes down which
+// node began when, for how long, and which nodes wait.
 #pragma once
 
 #include <map>

@@ -13,7 +13,7 @@ namespace {
 constexpr io::Duration kKept = io::minutes{1};
 constexpr io::Duration kSlice = io::milliseconds{10};
 constexpr io::Duration kBreak = io::milliseconds{2};
-// Whoever asks waits so long for the whole.
+// A request waits this long for the whole plan.
 constexpr io::Duration kPatience = io::seconds{2};
 // So that no page takes longer to read than a slice.
 constexpr int kPage = 100;

@@ -1,5 +1,6 @@
 // The next hours as the dashboard shows them: a plan of the cluster as it is now, made beside the leader's work in
-// slices so short that nothing waits for it, and kept for a while. Who asks while it is being made gets what is there.
+// slices so short that nothing waits for it, and kept for a while. A request that comes while it is being made gets
+// what is there so far.
 #pragma once
 
 #include <functional>

@@ -1,4 +1,4 @@
-// Who shows a replica is told what happens to it.
+// Listeners that show a replica hear what happens to it.
 #include <utility>
 
 #include "replica/replica_core.h"

@@ -15,7 +15,7 @@ namespace {
 constexpr const char* kProblem = "pause";
 constexpr const char* kMetric = "careen_paused";
 constexpr io::Duration kLookEvery = io::seconds{3};
-// What was known of pauses counts for so long while nobody tells of changes.
+// How long the known pauses count while no changes can be heard of.
 constexpr io::Duration kTrusted = io::seconds{30};
 
 Task<void> listed_anew(kube::Reflector& reflector) { co_await reflector.refresh(); }
@@ -79,8 +79,8 @@ Task<void> PauseWatch::fresh() {
   co_await io::race(p_.loop, listed_anew(reflector_), io::wait_for(refused_));
 }
 
-// The reflector tells of all that keeps it from its list; a right that is missing is the one thing that we do not wait
-// for, and it goes on trying.
+// The reflector reports whatever keeps it from its list; a missing right is the one thing that we do not wait for, and
+// it keeps trying.
 Task<void> PauseWatch::look_why_not() {
   for (;;) {
     co_await io::sleep_for(p_.loop, kLookEvery);
@@ -125,7 +125,7 @@ void PauseWatch::go_on_without(const kube::ApiError& error) {
                             "resume\" have no effect until it may list and watch leases in namespace {}",
                             place(), error.message,
                             pauses_.all().empty() ? "as if nothing were paused" : "with what it knew", options_.ns));
-  // The reflector has told of the same, but not what it means.
+  // The reflector has reported the same, but not what it means.
   p_.problems.clear(fmt::format("watch {}", PauseRecord::kLease));
   refused_.open();
   known_.open();
@@ -174,7 +174,7 @@ void PauseWatch::tell_resumed(const Pause& pause) {
   record("Resumed", fmt::format("{} goes on; it was {}", subject(pause), pause.text()));
 }
 
-// What was found at the beginning is no event: whoever decided then has told of it.
+// What was found at the beginning is no event: the replica that decided then has reported it.
 void PauseWatch::record(std::string reason, std::string note) {
   if (!known_.is_open() || !writes_events_()) return;
   kube::EventRecord event;

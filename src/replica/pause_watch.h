@@ -1,5 +1,5 @@
-// What a replica knows of pauses: it follows the one Lease whose annotation says what somebody has stopped, and tells
-// of it in the log, in a metric and, while it is the replica that decides, by events on the Lease.
+// What a replica knows of pauses: it follows the one Lease whose annotation says what somebody has stopped, and reports
+// it in the log, in a metric and, while it is the replica that decides, by events on the Lease.
 #pragma once
 
 #include <functional>

@@ -119,7 +119,7 @@ Replica::Core::Core(const Replica& replica, ReplicaParts p, ReplicaOptions optio
     if (options_.controller.pod_events) events_.record(profiles::pod_event(request, nodes_.find(request.node)));
     return true;
   };
-  // Whoever takes over makes our pod anew elsewhere: the sooner we let go, the shorter nobody leads.
+  // Our pod will be created again elsewhere: the sooner we let go, the shorter the time without a leader.
   engine_.on_own_eviction = [this] { stop(); };
   for (kube::Election* election : {&election_, maintenance_election_.get()}) {
     if (!election) continue;

@@ -17,7 +17,7 @@ using io::Task;
 
 namespace {
 
-// Budgets that cannot be listed for so long are done without until they can.
+// If budgets cannot be listed for this long, careen does without them until they can.
 constexpr io::Duration kBudgetPatience = io::seconds{5};
 
 }  // namespace
@@ -43,7 +43,7 @@ profiles::ShuffleParts Replica::Core::shuffle_parts() {
   return {loop_, metrics_, problems_, nodes_, pods_, workloads_, all_known, processed};
 }
 
-// Starts to watch what the configuration needs; what no longer is needed goes on until the process ends.
+// Starts to watch what the configuration needs; watches that are no longer needed run until the process ends.
 void Replica::Core::take_config(std::shared_ptr<const profiles::Config> config) {
   const profiles::Needs& needs = config->needs;
   for (const std::string& ns : needs.lease_namespaces) watch_leases(ns);

@@ -52,7 +52,7 @@ std::string from_base64url(std::string_view text) {
   return out;
 }
 
-// Where a list goes on: after this key, at this version; -1 for the newest.
+// Where a list continues: after this key, at this version; -1 for the newest.
 struct Continuation {
   int64_t version = 0;
   std::string start;  // relative to the namespace, as the server has it, with the zero byte that makes it "after"

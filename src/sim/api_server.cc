@@ -155,7 +155,7 @@ tl::expected<ApiServer::Ask, Response> ApiServer::understand(const Request& requ
                                  ((ask.subresource == "binding" || ask.subresource == "eviction") && fits &&
                                   ask.resource->kind == "Pod" && !ask.resource->custom);
   if (!fits || !known_subresource) {
-    // The server for custom resources is another one, with other words.
+    // Custom resources have a different server, with different words.
     if (fits && ask.resource->custom) return tl::unexpected(to_response(not_found(*ask.resource, ask.name)));
     return tl::unexpected(resources_.is_custom_group(parts.group) ? page_not_found() : to_response(no_such_resource()));
   }

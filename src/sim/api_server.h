@@ -40,8 +40,8 @@ struct Change {
   std::string by;  // the client
 };
 
-// What the server still has to tell one watcher. Whoever holds it decides when to read: that is how slow and stale
-// streams are made.
+// What the server still has to tell one watcher. Its holder decides when to read: that is how slow and stale streams
+// are made.
 class Watch {
  public:
   virtual ~Watch() = default;

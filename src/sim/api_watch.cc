@@ -96,7 +96,7 @@ class HistoryWatch final : public Watch {
       const std::string object = server_.shown(resource_, key, text, false);
       table.add(object);
       const std::string version(text_at(*parse(object), {"metadata", "resourceVersion"}));
-      // The columns are told once.
+      // The columns are sent once.
       line(into, type, table.text(version, "", std::nullopt, !told_columns_));
       told_columns_ = true;
       return;

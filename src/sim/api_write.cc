@@ -157,7 +157,7 @@ std::optional<Failure> wrong_write_options(const Query& query, std::string_view 
   return invalid_options(kind, errors);
 }
 
-// A body as the object it shall be, without kind and apiVersion.
+// A body as the object it should become, without kind and apiVersion.
 ApiServer::Either<json::value> ApiServer::decode(const Resource& resource, const std::string& body,
                                                  json::storage_ptr memory) const {
   const std::string unrecognized = "the object provided is unrecognized (must be of type " + resource.kind + "): ";

@@ -1,4 +1,4 @@
-// Server-side apply: a manager says what it wants, owns those fields, and takes them away by not saying them again.
+// Server-side apply: a manager says what it wants, owns those fields, and removes them by not naming them again.
 #pragma once
 
 #include <string>

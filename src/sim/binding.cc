@@ -37,7 +37,7 @@ void set_scheduled(json::value& pod, const std::string& now) {
 
 }  // namespace
 
-// Where its node stands is told by labels of the pod, too.
+// The pod, too, gets labels that say where its node is.
 void ApiServer::take_topology(json::value& pod, std::string_view node) const {
   const auto& nodes = resources_.find("", "v1", "nodes")->collection->objects;
   const auto known = nodes.find(node);

@@ -9,7 +9,7 @@ namespace careen::sim {
 
 namespace {
 
-// Nobody schedules to a node before its kubelet says that it is ready.
+// Nothing is scheduled to a node before its kubelet says that it is ready.
 void fill_node(json::object& node) {
   json::value& taints = object_at(node, "spec")["taints"];
   if (!taints.is_array()) taints.emplace_array();

@@ -1,4 +1,4 @@
-// What the API server tells of itself: groups, versions, resources, in the plain and the aggregated form.
+// What the API server says about itself: groups, versions, resources, in the plain and the aggregated form.
 #pragma once
 
 #include <string>

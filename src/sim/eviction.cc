@@ -191,7 +191,7 @@ Response ApiServer::evict(const Ask& ask) {
   if (!ignores_budgets(pod)) {
     if (const auto refused = spend_budget(ask, pod, removal->dry_run)) return to_response(*refused);
   }
-  // What the budget gave is spent even when the pod turns out to be another one.
+  // What the budget gave is spent even when the pod turns out to be a different one.
   if (const auto wrong = removal->fails_for(*ask.resource, pod)) return to_response(*wrong);
   if (!removal->dry_run) mark_evicted(ask, std::move(pod));
   // Its version is another one now.

@@ -1,5 +1,5 @@
 // The model cluster's API server on a port, so that kubectl and other programs can talk to it: HTTP becomes requests
-// of the Network and back, and watches stream. There is no encryption and nobody is asked who they are: for loopback.
+// of the Network and back, and watches stream. There is neither encryption nor authentication: for loopback only.
 #pragma once
 
 #include <memory>

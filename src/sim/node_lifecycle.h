@@ -1,4 +1,4 @@
-// What the control plane does about nodes beside their health: cordoned ones get a taint, which goes with the cordon,
+// What the control plane does about nodes besides their health: cordoned ones get a taint, which goes with the cordon,
 // and pods of nodes that are gone are removed.
 #pragma once
 

@@ -133,7 +133,7 @@ void Pods::plan(const std::string& key) {
   const json::value object = *parse(*text);
   const std::string node(text_at(object, {"spec", "nodeName"}));
   const std::string_view uid = text_at(object, {"metadata", "uid"});
-  // Another pod of the same name begins anew.
+  // Another pod of the same name starts afresh.
   if (const auto known = pods_.find(key); known != pods_.end() && known->second.uid != uid) forget(key);
   if (node.empty()) return;
   auto [known, fresh] = pods_.try_emplace(key);

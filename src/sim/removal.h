@@ -1,4 +1,4 @@
-// How one deletion shall go, as its client asked for it.
+// How one deletion should go, as its client asked for it.
 #pragma once
 
 #include <optional>

@@ -118,7 +118,7 @@ bool Selector::matches(const json::value& object) const {
   return true;
 }
 
-// Pods of one node are what is asked for most; the node's name stands in their text as it is.
+// The pods of one node are the most frequent query; the node's name is in their text unescaped.
 bool Selector::may_match(std::string_view text) const {
   for (const FieldRequirement& field : fields_) {
     if (!field.equal || field.field != "spec.nodeName" || field.value.empty()) continue;

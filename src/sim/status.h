@@ -42,7 +42,7 @@ struct FieldError {
 };
 using FieldErrors = std::vector<FieldError>;
 
-// `value` is put in quotes, `shown` is as it shall read.
+// `value` is put in quotes, `shown` is printed as given.
 FieldError invalid(std::string field, std::string_view value, std::string_view why);
 FieldError invalid_shown(std::string field, std::string_view shown, std::string_view why);
 FieldError required(std::string field, std::string_view why = {});

@@ -45,7 +45,7 @@ struct Field {
 struct Type {
   std::string name;
   std::vector<Field> fields;
-  bool open = false;  // keeps fields that are not told of here
+  bool open = false;  // keeps fields that are not listed here
   const Field* field(std::string_view field_name) const;
 };
 

@@ -119,7 +119,7 @@ void Daemons::make(const std::string& node, Again& again) {
   outdated_ = true;
 }
 
-// One pod where one shall be, none where none may stay.
+// One pod where one should be, none where none may stay.
 void Daemons::settle(const std::string& node, const NodeFacts& facts, Again& again) {
   const auto known = pods_.find(node);
   const bool wanted = shall_run(facts);

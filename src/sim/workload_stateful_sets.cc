@@ -75,7 +75,7 @@ void Series::make(int64_t ordinal) {
   world_.create(collection_in(kPodsPath, namespace_of(set_)), pod);
 }
 
-// Whether all that shall be are there and ready; in order means one after the other.
+// Whether all pods that should exist do and are ready; in order means one after the other.
 bool Series::fill() {
   bool whole = true;
   int64_t made = 0;

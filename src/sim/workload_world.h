@@ -100,7 +100,7 @@ inline constexpr std::string_view kRevisionHashLabel = "controller-revision-hash
 
 bool is_terminating(const json::value& object);
 inline bool is_active(const json::value& pod) { return !is_terminating(pod) && !has_ended(pod); }
-// Ready for so long; `again` becomes the time until it is, when that is sooner.
+// Ready for this long; `again` becomes the time until it is, when that is sooner.
 bool is_available(const json::value& pod, int64_t min_ready_seconds, io::Wall now, std::optional<io::Duration>& again);
 bool is_available(const PodFacts& pod, int64_t min_ready_seconds, io::Wall now, std::optional<io::Duration>& again);
 // A pod as the template of an owner says, controlled by it.

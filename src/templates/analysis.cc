@@ -73,7 +73,7 @@ class Analysis {
 
  private:
   void use(const Shape& shape) {
-    // Whoever prints all there is prints the node.
+    // A template that prints everything prints the node.
     if (shape.type == &types::root) findings_.fields.whole = true;
     if (!shape.path) return;
     const std::string& path = *shape.path;

@@ -29,7 +29,7 @@ bool is_basic(const Value& value) {
 
 bool is_nothing(const Value& value) { return !value.exists() || is_nil(value); }
 
-// Lists and maps cannot be compared in Go, nor what holds one.
+// Lists and maps cannot be compared in Go, nor can what holds one.
 bool is_comparable(const Type& type) {
   if (type.kind == Kind::list || type.kind == Kind::map) return false;
   return std::all_of(type.fields.begin(), type.fields.end(),

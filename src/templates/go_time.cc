@@ -73,7 +73,7 @@ constexpr Element kElements[] = {
 const Element* element_at(std::string_view layout) {
   for (const Element& element : kElements) {
     if (!layout.starts_with(element.written)) continue;
-    // Jan, but not in January's stead in a longer word that goes on in lower case, such as Janet.
+    // Jan, but not as the start of a longer word that continues in lower case, such as Janet.
     const size_t end = element.written.size();
     const bool goes_on = end < layout.size() && layout[end] >= 'a' && layout[end] <= 'z';
     if (goes_on && (element.written == "Jan" || element.written == "Mon")) continue;
@@ -131,7 +131,7 @@ Nanos past_multiple(const GoTime& time, io::Duration step) {
   return ((since_zero % step.count()) + step.count()) % step.count();
 }
 
-// `scaled` with so many digits after the point, without zeros at the end.
+// `scaled` with that many digits after the point, without zeros at the end.
 std::string decimal(uint64_t scaled, int digits) {
   uint64_t unit = 1;
   for (int i = 0; i < digits; ++i) unit *= 10;

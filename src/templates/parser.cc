@@ -130,7 +130,7 @@ class Parser {
     return body;
   }
 
-  // What holds nothing but blanks gives way to what holds more.
+  // A definition that holds nothing but blanks is replaced by one that holds more.
   void add(std::string name, Body body, Place where) {
     const auto known = program_.bodies.find(name);
     if (known == program_.bodies.end() || blank(known->second)) {

@@ -30,7 +30,7 @@ using kube::Members;
 constexpr io::Duration kGap = io::milliseconds{250};
 // What depends on the time alone (how long a pod has been waiting) is looked at this often.
 constexpr io::Duration kSlow = io::seconds{5};
-// All rows are made anew this often, whatever happens.
+// All rows are rebuilt this often, whatever happens.
 constexpr io::Duration kRound = io::minutes{1};
 constexpr io::Duration kHeartbeat = io::seconds{15};
 // Others have their turn after this long.

@@ -1,5 +1,5 @@
-// Changes: who listens gets the Fleet first and then what changes, at most four times a second, as server-sent events.
-// Only rows that may be others are made anew, a bounded number at a time: those of nodes that changed, and in turn all
+// Changes: a listener gets the Fleet first and then what changes, at most four times a second, as server-sent events.
+// Only rows that may have changed are rebuilt, a bounded number at a time: those of nodes that changed, and in turn all
 // the rest when something they may depend on has changed. Without listeners nothing is done.
 #pragma once
 

@@ -29,7 +29,7 @@ using Kind = Entry::Kind;
 using io::Task;
 using Phase = drain::Progress::Phase;
 
-// Of the past: so much is enough for a first look, and a small answer.
+// Of the past this much is enough for a first look, and makes a small answer.
 constexpr io::Duration kPast = io::hours{6};
 constexpr int kMostEvents = 2000;
 // Sources of careen's own events of nodes and NodeMaintenances; all lie in the namespace "default".
@@ -121,7 +121,7 @@ struct Chronicle::Parts {
   replica::Replica& replica;
   Timeline timeline;
   std::map<std::string, io::Wall, std::less<>> problems;
-  std::map<drain::Key, Phase> drains;  // as they were told of
+  std::map<drain::Key, Phase> drains;  // as they were reported
   std::map<std::string, std::string> maintenance_nodes;
   std::map<std::string, budget::Pause> pauses;
   bool has_config = false;

@@ -25,7 +25,7 @@ namespace {
 using kube::append_json;
 using kube::Members;
 
-// One piece is at most this much, or so many nodes: a few milliseconds.
+// One piece is at most this much, or this many nodes: a few milliseconds.
 constexpr size_t kPiece = 64 << 10;
 constexpr int kNodesAtOnce = 100;
 

@@ -1,5 +1,5 @@
-// The Fleet document: everything at a glance. Its parts are made one by one, for a document in pieces that stops nobody
-// else for long, and for the changes that are told afterwards.
+// The Fleet document: everything at a glance. Its parts are made one by one, for a document in pieces that holds up
+// nothing else for long, and for the changes that are sent afterwards.
 #pragma once
 
 #include <array>
@@ -40,7 +40,7 @@ void append_entries(std::string& out, const std::vector<const Entry*>& entries);
 
 inline constexpr size_t kFleetTimeline = 500;
 
-// What has been written, for who goes on with changes.
+// What has been written, for the changes that follow.
 struct FleetListener {
   std::function<void(const std::string& node, const Row& row)> row;
   std::function<void(const std::vector<std::string>& labels)> labels;

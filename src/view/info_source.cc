@@ -18,7 +18,7 @@ namespace {
 
 using profiles::NodeInfo;
 
-// One node after the other, decided anew when it is its turn.
+// One node after the other, decided again when it is its turn.
 class Nodes {
  public:
   explicit Nodes(Replica& replica) : replica_(replica) {}

@@ -67,7 +67,7 @@ Cell cell_of(const nodemaintenance::Maintenance& maintenance) {
 
 Cell cell_of(drain::Progress::Phase phase) {
   if (phase == drain::Progress::Phase::refused || phase == drain::Progress::Phase::failed) return Cell::failing;
-  // What comes of it is told by whom it was drained for.
+  // Its owner reports what comes of it.
   return phase == drain::Progress::Phase::draining ? Cell::draining : Cell::none;
 }
 

@@ -25,7 +25,7 @@ using Op = CheckExpression::Op;
 // What one check would have to say instead, in words.
 using LeafText = std::function<std::string(const CheckOutcome& check, bool wanted)>;
 
-// Which checks keep an expression from being true. Only those are named whose answer would have to be another one.
+// Which checks keep an expression from being true. Only those whose answer would have to change are named.
 class Blockers {
  public:
   Blockers(const CheckExpression& expression, const std::vector<CheckOutcome>& checks, const LeafText& text)

@@ -11,7 +11,7 @@ struct DashboardFile {
   std::string_view path;  // index.html
   std::string_view content_type;
   std::string_view body;
-  std::string_view etag;  // with its quotes; another one for another body
+  std::string_view etag;  // with its quotes; a different one for a different body
 };
 
 std::span<const DashboardFile> dashboard_files();

@@ -140,7 +140,7 @@ TEST_F(ForwardingTest, TheLeaderAnswersWhoAsksAFollower) {
   EXPECT_EQ(node.body, "{\"node\":\"a b\"}");
   EXPECT_EQ(reviewed["ana"], 2) << "the leader has seen the token, too";
   EXPECT_EQ(get(following, InfoApi::kPath, "ana").body, "[\"info\"]");
-  // Nobody gets more through a follower than they may read there themselves.
+  // A client gets no more through a follower than it may read there itself.
   EXPECT_EQ(get(following, InfoApi::kPath, "ben").status, 403);
   EXPECT_EQ(get(following, InfoApi::kPath, "stranger").status, 401);
   EXPECT_EQ(get(following, "/careen/v1/nodes/x", "ben").status, 200);

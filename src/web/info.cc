@@ -39,7 +39,7 @@ io::Task<io::ServerResponse> InfoApi::answer(io::ServerRequest request) {
   if (Leader::was_passed_on(request)) {
     co_return json_error(503, "the replica that was asked for the leader's information does not lead any more");
   }
-  // Who may not read it there is told so.
+  // A client that may not read it there is told so.
   LeaderRequest onward{.path = kPath, .query = {}, .pass_errors = leader_.sees_tokens()};
   onward.users_authorization = io::header(request.headers, "Authorization");
   co_return co_await leader_.answer(std::move(onward));

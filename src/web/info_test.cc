@@ -135,7 +135,7 @@ TEST_F(InfoApiTest, AFollowerFetchesTheLeadersDocument) {
   EXPECT_EQ(request.method, "GET");
   EXPECT_EQ(request.url, "http://10.1.2.3:9123/api/v1/info");
   EXPECT_THAT(request.headers, Contains(Pair("X-Careen-Forwarded", "true")));
-  // Nobody needs a token there, and everybody on the way could read it.
+  // No token is needed there, and everybody on the way could read it.
   EXPECT_THAT(request.headers, testing::Not(Contains(Pair("Authorization", testing::_))));
   EXPECT_EQ(request.connect_timeout, io::seconds{1});
   EXPECT_EQ(request.timeout, io::seconds{1});

@@ -21,7 +21,7 @@ namespace careen::web {
 namespace {
 
 constexpr io::Duration kStepLimit = io::seconds{1};
-// A pod keeps its address; a leader that is made anew under its name soon shows up under the new one.
+// A pod keeps its address; a leader that is created again under its name soon shows up under the new one.
 constexpr io::Duration kRememberAddress = io::seconds{5};
 constexpr const char* kPassedOn = "X-Careen-Forwarded";
 constexpr size_t kLongestError = 64 << 10;

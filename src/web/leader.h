@@ -1,9 +1,9 @@
-// The way to the replica that leads: who does not, passes requests on, so that it does not matter which replica a
-// service picks. Host and port are the leader's alone, whatever was asked for; what is passed on is encoded anew.
+// The way to the replica that leads: the others pass requests on to it, so that it does not matter which replica a
+// Service picks. Host and port are always the leader's, whatever was asked for; what is passed on is encoded again.
 //
 // With TLS the leader has to prove itself with the key that it names in the lock (replica_key.h), and gets to see who
-// asks. Without, everybody on the way could read along: then nobody's token is passed on, only one that this replica
-// has for the purpose.
+// asks. Without TLS everybody on the way could read along: then no client's token is passed on, only one that this
+// replica has for the purpose.
 #pragma once
 
 #include <functional>
@@ -32,7 +32,7 @@ struct LeaderRequest {
   bool pass_errors = false;
 };
 
-// A path and a query as they stand in a URL, each part encoded anew.
+// A path and a query as they stand in a URL, each part encoded again.
 std::string encoded_target(std::string_view path, std::string_view query);
 
 class Leader {

@@ -11,7 +11,7 @@ namespace careen::web {
 namespace {
 
 constexpr size_t kDigestBytes = 32;
-// Nobody looks at the dates: the key counts for as long as its process holds the lock.
+// The dates are not checked: the key counts for as long as its process holds the lock.
 constexpr io::Duration kYear = io::hours{24 * 365};
 
 std::optional<std::string> from_hex(std::string_view text) {

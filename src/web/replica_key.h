@@ -1,6 +1,6 @@
 // The key by which the replicas know each other. Each process makes one for itself and names its digest in the identity
-// under which it holds the leader lock: <pod>_<digest in hex>. Who may write that lock is who may lead, so whoever
-// proves to have the key is the leader, whatever certificates are served to everybody else.
+// under which it holds the leader lock: <pod>_<digest in hex>. Only those who may write that lock may lead, so the
+// process that proves to have the key is the leader, whatever certificates are served to everybody else.
 #pragma once
 
 #include <memory>

@@ -35,7 +35,7 @@ io::Result<ServingTls> webhook_tls_from_files(io::Files& files, const std::strin
 // tls.crt and tls.key of `folder` if both are there, otherwise one made in memory for localhost. The loop must outlive
 // its use.
 ServingTls metrics_tls(io::Loop& loop, io::Files& files, const std::string& folder);
-// Signs itself, and is made anew before it ends.
+// Signs itself, and is replaced before it expires.
 ServingTls self_signed_tls(io::Loop& loop, std::vector<std::string> names);
 
 }  // namespace careen::web

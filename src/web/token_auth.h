@@ -29,7 +29,7 @@ struct TokenAuthOptions {
   int most_asked_at_once = 8;
   // Reviews that one address may have under way; more are refused with 429.
   int most_asked_for_a_peer = 16;
-  // Tokens made for this audience are good, too, besides those for the API server itself.
+  // Tokens made for this audience are good, too, in addition to those for the API server itself.
   std::string audience = {};
 };
 

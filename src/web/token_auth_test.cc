@@ -166,7 +166,7 @@ TEST_F(TokenAuthTest, WhoShowsManyTokensKeepsNobodyElseOut) {
   }
   time.run_for(io::milliseconds{100});
   EXPECT_EQ(std::count_if(out.begin(), out.end(), [](const auto& one) { return one && one->status == 429; }), 84);
-  // Who is known already, and who comes from elsewhere.
+  // A client that is known already, and one that comes from elsewhere.
   io::ServerRequest same{"GET", "/metrics", "", {{"Authorization", "Bearer good"}}, {}};
   same.peer = "10.0.0.66";
   std::optional<io::ServerResponse> known;

@@ -130,7 +130,7 @@ Task<io::ServerResponse> ViewApi::passed_on(io::ServerRequest request) {
   LeaderRequest onward{.path = request.path, .query = request.query, .pass_errors = true};
   onward.pause_limit = is_stream(request) ? kStreamPause : kAnswerPause;
   if (leader_.sees_tokens()) onward.users_authorization = io::header(request.headers, "Authorization");
-  // Who asks was let in by us, and it is we who ask on.
+  // We let the client in, and we are the ones who ask the leader.
   if (onward.users_authorization.empty() && guard_.policy() != ViewPolicy::open) {
     if (own_authorization_) onward.own_authorization = co_await own_authorization_();
     if (onward.own_authorization.empty()) co_return json_error(502, kNoTokenOfOurOwn);

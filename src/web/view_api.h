@@ -37,8 +37,8 @@ class ViewApi {
   static constexpr int kMostStreams = 64;
   static constexpr int kMostStreamsOfAPeer = 32;
 
-  // `own_authorization`: the header's value with which a replica asks the leader for who has shown no token of their
-  // own; may be empty, or give nothing.
+  // `own_authorization`: the header's value with which a replica asks the leader on behalf of clients that have shown
+  // no token of their own; may be empty, or give nothing.
   using Authorization = std::function<io::Task<std::string>()>;
   ViewApi(io::Loop& loop, Leader& leader, ViewSource source, ViewGuard guard, Authorization own_authorization = {});
   ViewApi(const ViewApi&) = delete;

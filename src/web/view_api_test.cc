@@ -214,7 +214,7 @@ TEST_F(ViewApiTest, ARequestIsPassedOnOnce) {
   EXPECT_THAT(http.requests, IsEmpty());
 }
 
-// Everybody on the way could read along, so it is this replica that asks, for whom it has let in.
+// Everybody on the way could read along, so this replica itself asks, on behalf of those it has let in.
 TEST_F(ViewApiTest, NobodysTokenTravelsInClearText) {
   leading = false;
   api(ViewPolicy::loopback);
@@ -226,7 +226,7 @@ TEST_F(ViewApiTest, NobodysTokenTravelsInClearText) {
     EXPECT_THAT(http.requests.back().headers, Contains(Pair("Authorization", "Bearer own")));
     for (const auto& [name, value] : http.requests.back().headers) EXPECT_THAT(value, Not(HasSubstr("'s"))) << name;
   }
-  // Who is not let in here gets no help from us.
+  // A client that is not let in here gets no help from us.
   EXPECT_EQ(get("fleet", "", {}, false).status, 403);
   EXPECT_EQ(http.requests.size(), 3u);
   own.clear();

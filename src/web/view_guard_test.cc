@@ -34,8 +34,8 @@ TEST(IsLocalTest, OnlyFromALoopbackAddressAndToOne) {
     EXPECT_TRUE(is_local(request(true, {{"Host", host}}))) << host;
     EXPECT_FALSE(is_local(request(false, {{"Host", host}}))) << host;
   }
-  // A name that somebody made lead here: their page must not read what we answer. Another machine's address: who asks
-  // for it does not mean this machine, but a side-car brought it here.
+  // A name that somebody made lead here: their page must not read what we answer. Another machine's address: a client
+  // that asks for it does not mean this machine, but a side-car brought it here.
   for (const char* host : {"evil.example:8080",
                            "localhost.evil.example",
                            "127.0.0.1.evil.example",

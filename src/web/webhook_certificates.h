@@ -29,7 +29,7 @@ struct WebhookCertificatesOptions {
   std::string secret;         // name
   std::string service;        // through which the API server reaches us
   std::string configuration;  // name of the ValidatingWebhookConfiguration
-  // Hosts under which we are reached besides, by URL instead of the Service: when careen runs outside the cluster.
+  // Further hosts under which we are reached, by URL instead of the Service: when careen runs outside the cluster.
   std::vector<std::string> hosts = {};
   // Lifetimes; the names are filled in.
   RotationOptions rotation = {};

@@ -37,7 +37,7 @@ namespace {
 
 using namespace careen;
 
-// Each zone has its one place taken, and so are both leases: whoever asks is told to wait, and for what.
+// Each zone has its one place taken, and so are both leases: every node that asks has to wait, and learns for what.
 constexpr const char* kConfig = R"(
 intervals: {requeue: 60s}
 instances:

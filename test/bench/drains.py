@@ -21,7 +21,7 @@ PATIENCE = 600
 
 class Pods:
     """Follows the pods of the namespace: how many are on each node, and how many are ready. Counts are kept, because
-    a watcher that is slow is thrown out by the server; then it lists anew."""
+    the server throws out a slow watcher; it then lists again."""
 
     _PATH = f"/api/v1/namespaces/{NAMESPACE}/pods"
 

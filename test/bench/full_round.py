@@ -18,7 +18,7 @@ from slack_sink import SlackSink
 OUTBOX = "careen.dev/outbox"
 WANTED = "bench.careen.dev/wanted"
 PODS_PER_NODE = 3
-POLITE_SHARE = 10  # one node in so many has a pod that prefers operational nodes
+POLITE_SHARE = 10  # one node in this many has a pod that prefers operational nodes
 TURNS = 50
 OWN = ("cloud.sap/", "careen.dev/", "bench.careen.dev/")
 

@@ -1,5 +1,5 @@
 // How long a plan takes: a fleet that waits for an update, planned for fourteen days with a nightly window, a limit by
-// zone and approvals; with --drain each node has so many pods, some of them under budgets, which are drained. Prints
+// zone and approvals; with --drain each node has that many pods, some of them under budgets, which are drained. Prints
 // one line of JSON: cpu_seconds is what to compare on a machine that does other things, too.
 //
 //   plan_speed [NODES [--drain [PODS]]]

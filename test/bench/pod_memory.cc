@@ -41,7 +41,7 @@ size_t resident() {
 
 enum class Kind { replica_set, daemon_set, stateful_set, job };
 
-// What makes pods: their number, and what changes when it is rolled out anew.
+// What makes pods: their number, and what changes with a new rollout.
 struct Workload {
   Kind kind;
   std::string ns;

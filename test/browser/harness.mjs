@@ -1,5 +1,5 @@
-// Cases in a real browser. Each has a page of its own; besides what it asserts it fails on an error in the console, a
-// breach of the page's content security policy, and a request to any other host.
+// Cases in a real browser. Each has a page of its own; in addition to its assertions it fails on an error in the
+// console, a breach of the page's content security policy, and a request to any other host.
 import {existsSync} from "node:fs";
 import {createRequire} from "node:module";
 import {delimiter, join} from "node:path";

@@ -2,7 +2,7 @@
 references, which must be those that the program prints.
 
     test/commands/commands_test.py build/careen            all of it
-    test/commands/commands_test.py build/careen --renew    writes the references anew
+    test/commands/commands_test.py build/careen --renew    rewrites the references
 """
 
 import base64
@@ -376,7 +376,7 @@ def view_token(*audiences):
 
 
 class Leader(unittest.TestCase):
-    """Who leads is found by a lock that others could have written, and asked through the API server."""
+    """The leader is found by a lock that others could have written, and asked through the API server."""
 
     OWN = "ANAS-OWN-TOKEN"
     FUTURE = "2099-01-01T00:00:00.000000Z"

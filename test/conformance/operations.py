@@ -200,7 +200,7 @@ class Generator:
         operation = dict(what="list", method="GET", path=collection, query=query)
         for _ in range(self.random.randint(0, 2)):
             if "bad" in operation["what"]:
-                break  # which of two mistakes is told first is of no interest
+                break  # which of two mistakes is reported first does not matter
             way = self.random.choice(["labels", "labels", "fields", "limit", "continue", "any", "not older", "exact",
                                       "table", "bad labels", "bad fields", "bad limit", "future", "bad version",
                                       "bad match", "bad continue", "match alone", "old exact"])

@@ -33,7 +33,7 @@ from server import Server  # noqa: E402
 
 SEEDS = [1, 2, 3, 4]
 OPERATIONS = 1000
-# Of pods and budgets, for each of the first seeds so many; with --pods as many as are asked for.
+# Pods and budgets: only the first seeds, with this many operations each; with --pods as many as are asked for.
 POD_SEEDS = 2
 POD_OPERATIONS = 450
 # How long the events of a watch may take on the slower server.
@@ -59,7 +59,7 @@ class Comparison:
         self.allowed = {}
 
     def run(self, operations, stop_at=1):
-        """The differences; ends after so many."""
+        """The differences; stops after that many."""
         differences = []
         watches = []
         for operation in operations:
@@ -108,7 +108,7 @@ class Comparison:
         return False
 
     def _settle(self, number):
-        """Waits until both have told as many events, and no more come."""
+        """Waits until both have sent equally many events, and no more come."""
         watches = [self.left.watches[number], self.right.watches[number]]
         end = time.monotonic() + PATIENCE
         since, last = time.monotonic(), None

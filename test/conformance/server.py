@@ -332,7 +332,7 @@ class Server:
         return {"status": 200, "type": response.headers.get("Content-Type", "")}
 
     def events(self, number):
-        """What the watch told, comparable."""
+        """What the watch sent, comparable."""
         watch = self.watches[number]
         told = []
         for event in list(watch.events):

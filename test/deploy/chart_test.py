@@ -129,8 +129,8 @@ class ChartTest(unittest.TestCase):
                           if one["apiVersion"].startswith("rbac")])
 
     def test_leases_are_named(self):
-        """Of the leases in careen's namespace and in those of stagger, careen may change its own and those it is told
-        of; only creating, and watching a namespace, cannot be limited to names."""
+        """Of the leases in careen's namespace and in those of stagger, careen may change its own and those that values
+        name; only creating, and watching a namespace, cannot be limited to names."""
         locks = {"profiles": "maintenance-controller-leader-election.cloud.sap",
                  "nodemaintenance": "135b1886.medik8s.io"}
         ledger = {"careen-ledger"}
@@ -170,7 +170,7 @@ class ChartTest(unittest.TestCase):
         self.assertEqual(namespaces, {None, "careen-system", "default"})
 
     def test_the_token_is_mounted_where_it_is_needed(self):
-        """And is there also when somebody else made the account."""
+        """And it is mounted even when somebody else made the account."""
         for name in self.each():
             documents = objects(render(name))
             if account := find(documents, "ServiceAccount"):
@@ -236,7 +236,8 @@ class ChartTest(unittest.TestCase):
             peers = {ports[rule["ports"][0]["port"]]: rule.get("from") for rule in spec["ingress"]}
             self.assertEqual(set(peers), set(ports.values()))
             self.assertEqual(len(spec["ingress"]), len(ports))
-            # The replicas ask each other; who else may is a value. Probes and webhook are open unless it is told to whom.
+            # The replicas ask each other; a value says who else may. Probes and webhook are open to all unless values
+            # limit them.
             self.assertEqual(peers["metrics"][0], {"podSelector": spec["podSelector"]})
             if name == "profiles":
                 self.assertEqual(peers["metrics"][1:], [{

@@ -202,7 +202,7 @@ class ClusterTest(unittest.TestCase):
         self.kubectl("get", "namespace", "medik8s-leases")
 
     def test_5_lease_namespace_of_others(self):
-        """It is there already, made by an operator that came before: Helm neither stumbles over it nor claims it."""
+        """It exists already, made by an earlier operator: Helm neither stumbles over it nor claims it."""
         self.kubectl("annotate", "namespace", "medik8s-leases", "--overwrite", "meta.helm.sh/release-name-",
                      "meta.helm.sh/release-namespace-", "helm.sh/resource-policy-")
         self.helm("install", "careen", CHART, "--set", "controllers={nodemaintenance}")

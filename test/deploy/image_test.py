@@ -158,7 +158,7 @@ class ImageTest(unittest.TestCase):
         self.assertRegex(told("--dyn-syms"), r"UND __stack_chk_fail@")
 
     def test_licences(self):
-        """Whoever gives the libraries on gives their licences with them."""
+        """Anybody who passes the libraries on passes their licences on with them."""
         self.assertIn("Apache", (self.root / "usr/share/doc/careen/copyright").read_text())
         for package in (self.root / "var/lib/dpkg/status.d").iterdir():
             # Packages made from the same source share a folder: then it is a link on the system the image comes from.

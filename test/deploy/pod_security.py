@@ -49,7 +49,7 @@ def restricted(spec):
 
 
 def restricted_v2(spec):
-    """What `restricted-v2` refuses besides: users and groups that are not of the namespace's own range, which nobody
-    knows beforehand."""
+    """What `restricted-v2` refuses as well: users and groups outside the namespace's own range, which nobody knows
+    beforehand."""
     return restricted(spec) + [f"fixes {key}" for context in _contexts(spec)
                                for key in ("runAsUser", "fsGroup", "seLinuxOptions") if key in context]

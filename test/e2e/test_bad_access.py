@@ -46,7 +46,7 @@ class BadAccessTest(CareenTest):
         self.watch.wait_until(self.done(self.node_names[:2]), 60, "a round after the recovery")
 
     def test_forbidden_writes(self):
-        """Nodes may be read, not written: one cause, one message, however many nodes; with the rights it goes on."""
+        """Nodes may be read, not written: one cause, one message, however many nodes; with the rights it continues."""
         token = self.service_account("careen")
         self.grant("careen", "nodes", "get", "list", "watch")
         self.grant_rules("careen", [READ_PAUSES], "pauses")

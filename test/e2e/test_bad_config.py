@@ -50,7 +50,7 @@ class BadConfigTest(CareenTest):
 class BadAnnotationTest(CareenTest):
 
     def test_annotation_written_by_somebody_else(self):
-        """That node is left alone and told of; all others go on; mended, it goes on too."""
+        """That node is left alone and reported; all others carry on; once repaired, so does this one."""
         bad, others = self.node_names[0], self.node_names[1:6]
         garbage = "{not JSON"
         self.api.patch(f"/api/v1/nodes/{bad}", {"metadata": {"annotations": {DATA: garbage}}})

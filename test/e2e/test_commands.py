@@ -121,7 +121,7 @@ class CommandsTest(CareenTest):
         self.assertEqual(self.careen("uncordon", self.node)[0], f"node/{self.node} already uncordoned\n")
 
     def test_refused_pods(self):
-        """A pod that nobody makes anew is left alone, in kubectl's words, until --force."""
+        """A pod that no controller would replace is left alone, in kubectl's words, until --force."""
         self.api.create(f"/api/v1/namespaces/{self.namespace}/pods", {
             "metadata": {"name": "alone"},
             "spec": {"nodeName": self.node, "containers": [CONTAINER], "terminationGracePeriodSeconds": 1}})
@@ -187,7 +187,7 @@ class CommandsTest(CareenTest):
         self.assertEqual(self.pods(), {pod})
 
     def test_missing_node(self):
-        """The name is told, with one that is like it; nothing is done to the other node."""
+        """The error has the name, and one that is like it; nothing is done to the other node."""
         _, err = self.careen("drain", self.node, self.node + "x", code=1)
         self.assertIn(f'node "{self.node}x" not found; did you mean "{self.node}"?', err)
         self.assertEqual(self.state(), (False, None))

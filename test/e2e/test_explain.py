@@ -170,7 +170,7 @@ class ExplainTest(CareenTest):
         verbs = {entry["verb"] for entry in self.audit.entries() if entry["user"]["username"] == user}
         self.assertLessEqual(verbs, {"get", "list", "watch"})
         self.assertIn("list", verbs)
-        # The leader is no pod: what was tried is told, and what else there is.
+        # The leader is not a pod: the command says what it tried, and what else there is.
         _, err = self.careen("explain", self.second, "--kubeconfig", reader, code=1)
         self.assertIn("no running careen could be asked", err)
         self.assertIn("--server", err)

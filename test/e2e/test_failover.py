@@ -33,7 +33,7 @@ class FailoverTest(CareenTest):
     def test_leader_is_suspended(self):
         """SIGSTOP until another leads: on waking it writes nothing more, and ends with code 1.
 
-        The answer to a write that it sent before may still wait in its socket; on waking it tells of that one too. The
+        The answer to a write that it sent before may still wait in its socket; on waking it reports that one too. The
         witness has then seen the node in that state long before the waking.
         """
         first, second = self._two_replicas()

@@ -263,7 +263,7 @@ class NodeMaintenanceTest(MaintenanceTest):
         self.check_released(node)
 
     def test_missing_node(self):
-        """Failed with the original's words; when the node appears the maintenance goes on."""
+        """Failed with the original's words; when the node appears the maintenance continues."""
         self._operator()
         self.maintain("ghost", "e2e-ghost")
         failed = self.wait_phase("ghost", "Failed")
@@ -279,7 +279,7 @@ class NodeMaintenanceTest(MaintenanceTest):
         self.release("ghost")
 
     def test_node_deleted_in_mid_drain(self):
-        """Its pods go with it; made anew under its name, it is put into maintenance again."""
+        """Its pods go with it; created again under its name, it is put into maintenance again."""
         body = self.short_lived("e2e-short")
         self.api.create("/api/v1/nodes", body)
         self.bare_pod("stubborn", "e2e-short", {"testcluster/termination-time": "never"})

@@ -28,7 +28,7 @@ class MaintenanceFailureTest(MaintenanceTest):
         self.check_released(node)
 
     def test_second_replica_takes_over(self):
-        """The leader is killed in the middle of a drain; the other goes on where it was."""
+        """The leader is killed in the middle of a drain; the other continues where it was."""
         self.audit.mark()
         first = self.start_operator().wait_ready()
         poll(lambda: first.metrics().sum("leader_election_master_status") == 1, 30, "the first to lead")

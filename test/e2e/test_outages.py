@@ -43,7 +43,7 @@ class OutageTest(CareenTest):
         self.check_round()
 
     def test_api_server_restarts(self):
-        """A leader may lose its lock while nobody answers; it ends with code 1 then, and starts afresh."""
+        """A leader may lose its lock while nobody answers; it then ends with code 1, and starts afresh."""
         supervised = Supervised(self, lambda: self.start_elected())
         self.wait_leading(supervised.replica.wait_ready())
         self._break_in_the_middle("restart", "apiserver")
@@ -61,9 +61,8 @@ class OutageTest(CareenTest):
         self.assertLessEqual(supervised.restarts, 1)
 
     def test_history_is_compacted(self):
-        """The API server restarts and its history is gone: watches get 410, everything is listed anew, nothing is lost.
-
-        Without a lock to lose, the same process goes on.
+        """The API server restarts and its history is gone: watches get 410, everything is listed again, nothing is
+lost. Without a lock to lose, the same process carries on.
         """
         careen = self.start().wait_ready()
         before = careen.metrics().sum("careen_cache_relists_total", resource="nodes")

@@ -59,8 +59,8 @@ class PlanTest(CareenTest):
         real = max(times.values()) + STAY - min(times.values())
         self.assertLess(abs(real - planned), planned * 0.5 + 10, f"planned {planned} s, took {real} s")
 
-        # Whoever is planned two groups before somebody else went before it. The first places go to whose label was answered first: that
-        # is milliseconds, and no plan can tell.
+        # A node that is planned two groups before another one went before it. The first places go to the nodes whose
+        # labels were answered first: a matter of milliseconds, which no plan can foresee.
         raced = {name for name in self.names if times[name] - min(times.values()) < STAY - 1}
         group = {row["node"]: (seconds(row["begin"]) - seconds(rows[0]["begin"])) // (STAY - 1) for row in rows}
         for first in self.names:

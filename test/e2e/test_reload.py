@@ -64,7 +64,7 @@ class ReloadTest(CareenTest):
         self._passes(self.node_names[6:9], "e2e.careen.dev/wanted")
 
     def test_broken_file_keeps_the_old_configuration(self):
-        """It is told with file, line and column, once; the old one goes on; a repaired one is taken."""
+        """It is reported with file, line and column, once; the old one stays in force; a repaired one is taken."""
         config = self.write("maintenance.yaml", profile_config())
         careen = self.start(config).wait_ready()
         broken = profile_config().replace("check: room", "check: rooom")
@@ -90,7 +90,7 @@ class ReloadTest(CareenTest):
         self.check_recovered(careen, key)
 
     def test_a_lower_limit_holds_at_once(self):
-        """Lowered in the middle: nobody is thrown out, nobody is admitted beyond it."""
+        """Lowered in the middle: no node is thrown out, and none is admitted beyond it."""
         config = self.write("maintenance.yaml", profile_config(limit=5, stay="2s"))
         careen = self.start(config).wait_ready()
         self.want_maintenance(self.node_names[:12])

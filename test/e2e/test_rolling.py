@@ -1,4 +1,4 @@
-"""A new version is rolled out to nodes of three zones: approved, in a time window, spaced out, and told in Slack."""
+"""A new version is rolled out to nodes of three zones: approved, in a time window, spaced out, announced in Slack."""
 
 import collections
 import datetime

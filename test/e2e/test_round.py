@@ -72,7 +72,7 @@ class RoundTest(CareenTest):
         self.assertTrue(careen.alive())
 
     def test_nodes_that_come_and_go(self):
-        """A node that is deleted in maintenance frees its place; one made under its name starts anew."""
+        """A node that is deleted in maintenance frees its place; one created under its name starts afresh."""
         names = self.node_names[:2]
         victim = {"apiVersion": "v1", "kind": "Node", "metadata": {
             "name": "e2e-short-lived", "labels": {PROFILE: "e2e", WANTED: "true"}}}

@@ -95,8 +95,8 @@ class ServiceAccountTest(CareenTest):
                          set(), "rights that nothing uses")
 
     def test_rights_of_the_original(self):
-        """With the chart's nothing is missing but the past of the timeline. The plain manifest lacks workloads: that is
-        told, and costs a metric."""
+        """With the chart's role nothing is missing but the past of the timeline. The plain manifest lacks workloads:
+        that is reported, and costs a metric."""
         names = self.node_names[:LIMIT]
         for account, rules, missing in (
                 ("chart", CHART, set()),
@@ -115,7 +115,7 @@ class ServiceAccountTest(CareenTest):
                 self.assertEqual(careen.stop(), 0)
 
     def test_without_pods(self):
-        """Rights on nodes, events and leases alone: what needs pods says so once, and the round goes on."""
+        """Rights on nodes, events and leases alone: what needs pods says so once, and the round continues."""
         token = self.service_account("few")
         self.grant_rules("few", [RULES[name] for name in ("nodes", "events", "leases")])
         careen = self._run_round(self.node_names[:LIMIT], kubeconfig=self.kubeconfig(user={"token": token}))
@@ -127,7 +127,7 @@ class ServiceAccountTest(CareenTest):
         self.assertTrue(careen.complaints("pods.*forbidden"))
 
     def test_without_leases_of_a_namespace(self):
-        """Nodes that a stagger holds wait until its namespace may be read, and nobody else does."""
+        """Nodes that a stagger holds wait until its namespace may be read, and no others do."""
         staggered, plain = self.node_names[:LIMIT], self.node_names[LIMIT]
         token = self.service_account("few")
         self.grant_rules("few", [RULES[name] for name in ("nodes", "events", "pods", "apps")] + [READ_PAUSES])

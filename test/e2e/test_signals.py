@@ -21,7 +21,7 @@ class SignalTest(CareenTest):
                 self.assertEqual(careen.complaints("panic|abort|bug"), [])
 
     def test_sigint_in_the_middle_of_a_round_loses_nothing(self):
-        """What is under way is finished; the next process goes on where this one stopped."""
+        """What is under way is finished; the next process continues where this one stopped."""
         careen = self.start().wait_ready()
         self.want_maintenance()
         self.watch.wait_until(self.some_done(5), 60, "the first five nodes")
@@ -60,7 +60,7 @@ class SignalTest(CareenTest):
         self.assertEqual(careen.stop(10), 0)
 
     def test_planned_hand_over(self):
-        """A leader that is stopped gives the lock away; the other replica leads a moment later and goes on."""
+        """A leader that is stopped gives the lock away; the other replica leads a moment later and continues."""
         first = self.start_elected().wait_ready()
         self.wait_leading(first)
         second = self.start_elected().wait_ready()

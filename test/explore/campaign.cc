@@ -171,7 +171,7 @@ Campaign draw_campaign(uint64_t seed) {
   campaign.seed = seed;
   campaign.settings.plans.push_back(draw_plan(draw, "p"));
   if (draw.one_in(3)) campaign.settings.plans.push_back(draw_plan(draw, "q"));
-  // Who has updated a node shows it to both, so only one of them may ask by version.
+  // Both profiles see that a node has been updated, so only one of them may ask by version.
   if (draw.one_in(4)) campaign.settings.plans.front().versions = true;
   campaign.cache_pods = draw.one_in(3);
   const int zones = draw.between(1, 3);

@@ -54,7 +54,7 @@ struct Edit {
     release,   // and deleted
     cordon,
     uncordon,
-    budget,  // so many pods of the workload may be unavailable from now on
+    budget,  // this many pods of the workload may be unavailable from now on
   };
   io::Duration at{};
   std::string node;

@@ -193,7 +193,7 @@ void DrainWatch::served(const sim::Sending& sending, const kube::Response& respo
   for (const std::string& budget : budgets_of(pod->second)) granted_.push_back({sending.client, budget, now});
 }
 
-// Whoever comes back to the node after each eviction is left alone, or evicted with growing pauses.
+// A pod that comes back to the node after each eviction is left alone, or evicted with growing pauses.
 void DrainWatch::check_storm(const std::string& process, const Pod& pod, io::Steady now) {
   if (pod.owner.empty()) return;
   auto& times = evicted_[fmt::format("{} {} {}", process, pod.node, pod.owner)];

@@ -22,10 +22,10 @@ class DrainWatch {
   DrainWatch(const Settings& settings, const HoldWatch& holds, Report report)
       : settings_(settings), holds_(holds), report_(std::move(report)) {}
 
-  // What careen sees is what there is, but for a moment; and nobody else leads.
+  // What careen sees is the truth, except for a moment; and nobody else leads.
   struct Certain {
     bool budgets = false, nodes = false;
-    // It has asked for the node itself since then, whatever it hears: another one of its name is known to it.
+    // It has read the node itself since then, whatever it hears: it knows of another node of that name.
     io::Steady asked_for_node{};
   };
   void sent(const sim::Sending& sending, Certain certain, io::Steady now);

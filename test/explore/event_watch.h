@@ -1,5 +1,5 @@
-// Watches the events that careen writes of moves: each tells of what has happened to the node it names, and there is
-// exactly one for every move, however its write was answered, unless a process ended before it could tell.
+// Watches the events that careen writes about moves: each reports what has happened to the node it names, and there is
+// exactly one for every move, however its write was answered, unless a process ended before it could send it.
 #pragma once
 
 #include <map>
@@ -17,7 +17,7 @@ class EventWatch {
 
   // The node's profile has moved to that state.
   void moved(const std::string& uid, const std::string& profile, std::string_view state);
-  // A node that is gone need not be told of any more.
+  // A node that is gone need not be reported any more.
   void gone(const std::string& uid) { gone_.insert(uid); }
   // A process has ended, or events could not be written: some are lost.
   void losses_are_fine() { losses_are_fine_ = true; }

@@ -155,7 +155,7 @@ void HoldWatch::note_record(Node& node, HoldRecord record, io::Steady at) {
   for (const auto& [owner, id] : record.owners) {
     const auto known = node.record.owners.find(owner);
     if (known != node.record.owners.end() && known->second == id) continue;
-    // What has begun goes on, although its record was lost.
+    // What has begun continues, although its record was lost.
     const auto lost = node.lost.extract(owner);
     node.since[owner] = lost ? lost.mapped() : at;
   }

@@ -43,14 +43,14 @@ class HoldWatch {
   void changed_by_careen(const std::string& by, const std::string& node, const NodeFacts& before,
                          const NodeFacts& after, bool uncordons, io::Steady at);
 
-  // Nobody wants the transition any more that the owner holds the node for; or somebody does again.
+  // The transition for which the owner holds the node is no longer wanted; or it is wanted again.
   void withdrawn(const std::string& node, const std::string& owner, bool is, io::Steady at);
   // What was withdrawn is let go at once, unless something keeps careen from it.
   void check_withdrawn(io::Steady now, io::Steady calm_since);
 
   // Since when somebody, or this owner, holds the node.
   std::optional<io::Steady> held_since(const std::string& node, std::string_view owner_prefix = "") const;
-  // Everybody who holds the node now, or did until then. Nobody when its record is not careen's own.
+  // All owners that hold the node now, or did until then. None when its record is not careen's own.
   std::set<std::string> holders(const std::string& node, io::Steady until) const;
   // It was held when somebody deleted it, or the record of that, which was then or later: careen may not have heard of
   // it yet.

@@ -25,7 +25,7 @@ constexpr std::string_view kBudgets = "/apis/policy/v1/poddisruptionbudgets";
 // How old the facts can be that careen acts on: while all is well, and otherwise.
 constexpr io::Duration kUsualLag = io::seconds{1};
 constexpr io::Duration kLongestLag = io::minutes{5};
-// Whoever evicts has asked for the pod's node within this time.
+// A process that evicts has read the pod's node within this time.
 constexpr io::Duration kNodeKnownFor = io::seconds{30};
 
 // One that does not exist yet is named in the body only.
@@ -160,13 +160,13 @@ void Invariants::served(const sim::Sending& sending, const kube::Response& respo
   }
 }
 
-// Nothing that depends on the time of the day is decided, or sent, at another one.
+// Nothing that depends on the time of day is decided, or sent, at the wrong time.
 void Invariants::check_admission_sent(const sim::Sending& sending, Process& process, const NodeFacts& node,
                                       const std::string& name, const std::string& profile, io::Wall decided) {
   const Plan* plan = settings_at(process, decided_at(process, decided)).find(profile);
   if (!plan || node.state(profile) != State::maintenance_required) return;
   const io::Wall now = time_.wall_now() + process.skew();
-  // Whoever sets the clock back right after a decision has made it too early.
+  // A clock that is set back right after a decision makes that decision too early.
   const bool set_since = process.clock.back().first >= decided_at(process, decided);
   for (const io::Wall when : {decided, now}) {
     if (plan->hours.is_open(when) || (when == now && set_since)) continue;
@@ -314,8 +314,8 @@ void strip_holds(Json& document) {
   document.remove({"spec", "unschedulable"});
 }
 
-// It waits for its drain: what stands before that in its chain is written with the cordon, and stays if it is
-// withdrawn.
+// It waits for its drain: the triggers before it in the chain are written with the cordon, and their effects stay if it
+// is withdrawn.
 bool has_begun(const Plan& plan, const NodeFacts& node) {
   if (plan.drain != Plan::Drain::in_trigger) return false;
   const auto text = node.annotations.find(drain::kHoldsAnnotation);
@@ -589,7 +589,7 @@ void Invariants::admit(const sim::Change& change, Process& process, const Plan& 
   // What was in a ledger that somebody deleted, the next leader does not know; that is the price of deleting it.
   const bool forgotten = ledger_missing_ || (ledger_back_ && decided <= *ledger_back_);
   if (forgotten && ledger_writer_ != process.identity) return;
-  // Nor does one who has made it anew know that somebody took the lock from it by hand before.
+  // Nor does a process that has created it again know that somebody had taken the lock from it by hand.
   const bool unfenced = lock_tampered_ && ledger_back_ && *lock_tampered_ <= *ledger_back_;
   if (unfenced && lock_holder_ != process.identity) return;
   const std::string zone = after.label(kZone);
@@ -608,15 +608,15 @@ bool Invariants::counts_for(const Admitted& asking, const std::string& node, con
     if (!facts.labelled(profiles::kProfileLabel)) return false;
     if (std::find(names.begin(), names.end(), asking.profile) == names.end()) return false;
   }
-  // A limit on one profile that forgets takes the age from that profile, also of a node another one keeps.
+  // A limit on one profile with skipAfter takes the age from that profile, even for a node that another profile keeps.
   if (asking.limit.skip_after > io::Duration{0} && asking.limit.own_profile && other.profile != asking.profile) {
     return false;
   }
   return asking.limit.skip_after <= io::Duration{0} || other.since + asking.limit.skip_after > asking.since;
 }
 
-// Whoever is in maintenance was let in while those let in before, and still there, left a place. Late writes arrive
-// in any order, so everybody is looked at again.
+// A node in maintenance was let in when those let in before it, and still in, left a place. Late writes arrive in any
+// order, so all nodes are looked at again.
 void Invariants::check_limits() {
   for (const auto& [name, asking] : admitted_) {
     if (asking.altered || asking.limit.max > static_cast<int>(admitted_.size())) continue;

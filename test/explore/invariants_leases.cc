@@ -74,7 +74,7 @@ void Invariants::check_leadership(const sim::Sending& sending, Process& process)
     return blame(fmt::format("with a time-out of {}, {} after its last renewal",
                              io::format_duration(sending.request.timeout), io::format_duration(age)));
   }
-  // Who takes the lock away by hand does so without the holder's knowing.
+  // Somebody who takes the lock away by hand does so without the holder's knowing.
   if (lock_tampered_ && *lock_tampered_ >= *process.renewed) return;
   if (lock_holder_ != process.identity) blame(fmt::format("while the lock was held by \"{}\"", lock_holder_));
 }

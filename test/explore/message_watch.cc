@@ -126,7 +126,7 @@ void MessageWatch::arrived(const sim::Outside::Message& message) {
   if (!telling) return report_("message", "nobody has asked for: " + message.text);
   const auto forged = forged_.find(uid);
   if (!true_.contains(key)) {
-    // A forged record names no state; it is told of once, unless that may be repeated.
+    // A forged record names no state; its message is sent once, unless repetitions are allowed.
     if (forged != forged_.end() && (repeats_are_fine_ || forged->second-- > 0)) return;
     return report_("message", "this was never so: " + message.text);
   }
@@ -141,7 +141,7 @@ void MessageWatch::check_count(const Telling& telling, const std::string& uid, i
   int64_t most = 1 + (forged == forged_.end() ? 0 : forged->second);
   if (telling.when == Telling::When::periodic) most += (now + skews_ - transition) / telling.span;
   if (telling.when == Telling::When::scheduled) {
-    // Whoever removes careen's data makes it forget what it told.
+    // Removing careen's data makes it forget what it has announced.
     if (altered_.contains(uid)) return;
     count = told_nodes_[fmt::format("{} {}", telling.name, uid)];
   }

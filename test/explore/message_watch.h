@@ -1,5 +1,5 @@
-// Watches what people are told: of every change of state that has a notification, nothing that is not so, and not
-// twice unless something went wrong that cannot be told from a message that got lost.
+// Watches what people are told: every change of state that has a notification, nothing untrue, and nothing twice unless
+// something went wrong that cannot be distinguished from a lost message.
 #pragma once
 
 #include <map>
@@ -34,7 +34,7 @@ class MessageWatch {
   void forged(const std::string& uid) { ++forged_[uid]; }
   // A clock was set: two readings may be so far apart from now on.
   void clock_stepped(io::Duration by) { skews_ = stepped_ = by; }
-  // A process has begun anew, or an answer got lost.
+  // A process has restarted, or an answer got lost.
   void repeats_are_fine() { repeats_are_fine_ = true; }
   void thread_lease_changed() { thread_broken_ = true; }
   // All there is to tell has been told.

@@ -241,9 +241,9 @@ void add_refusals(Apart apart) {
   pause.span = span;
 }
 
-// Of one case in six: a node is made anew while everything is paused and nobody can hear of it. Either the pause
-// outlives the gap, so that what begins after it can be told from what was begun before; or the gap outlives the pause,
-// so that careen goes on without having heard of it.
+// Of one case in six: a node is created again while everything is paused and no process can hear of it. Either the
+// pause outlives the gap, so that what begins after it differs visibly from what had begun before; or the gap outlives
+// the pause, so that careen continues without having heard of it.
 void add_renewals(Apart apart) {
   if (!apart.draw.one_in(6)) return;
   const io::Duration at = apart.draw.between(seconds{10}, minutes{4}),

@@ -80,7 +80,7 @@ struct Plan {
   bool calm = false;           // only while Prometheus says so
   bool affinity = false;       // nodes without certain pods first
   int min_operational = 0;     // for that
-  int least_nodes = 0;         // only while the cluster has so many; 0: any
+  int least_nodes = 0;         // only while the cluster has this many; 0: any
   std::optional<Stagger> stagger;
   Hours hours;
   std::vector<Telling> tellings;

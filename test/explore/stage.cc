@@ -190,7 +190,7 @@ void Stage::later(io::Duration span, std::function<void()> action) {
   agenda_.emplace(time.now() + span, std::move(action));
 }
 
-// Something that goes on for ever without time going on.
+// Something that runs for ever while time stands still.
 void Stage::check_progress() {
   if (std::exchange(last_step_, time.now()) != time.now()) steps_ = 0;
   if (++steps_ > kMostSteps) invariants.violate("livelock", "careen does not come to rest");

@@ -162,7 +162,7 @@ class Stage {
   std::set<std::string> moving_;                   // pods that a webhook is about to move
   int closed_ = 0, broken_ = 0, muted_ = 0;
   std::map<std::string, int> paused_;               // by profile, or "" for everything: how many want it so
-  std::map<std::string, io::Steady> paused_since_;  // the same: since when it stands in the cluster
+  std::map<std::string, io::Steady> paused_since_;  // the same: since when the cluster has it
   struct Span {
     io::Steady begun{}, until{};
   };

@@ -233,7 +233,7 @@ void Stage::edit_maintenance(const Perturbation& what, const std::string& name) 
   Json patch = Json::object();
   patch.set({"metadata", "labels", "foreign.example/label"}, number);
   patch.set({"metadata", "annotations", "foreign.example/annotation"}, number);
-  // Nobody may add a finalizer to what is being deleted.
+  // A finalizer cannot be added to an object that is being deleted.
   if (!object["metadata"]["deletionTimestamp"].exists()) {
     Json finalizers(object["metadata"]["finalizers"]);
     finalizers.push_back("foreign.example/" + number);

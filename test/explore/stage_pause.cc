@@ -1,4 +1,4 @@
-// Pauses: somebody stops everything, or one profile, for a while. A process that was told of it moves no state of what
+// Pauses: somebody stops everything, or one profile, for a while. A process that has heard of it moves no state of what
 // is paused, and evicts nothing for it.
 #include <fmt/format.h>
 
@@ -20,7 +20,7 @@ constexpr const char* kPausePath = "/apis/coordination.k8s.io/v1/namespaces/kube
 
 // Until a change in the cluster has reached a process that watches.
 constexpr io::Duration kLag = io::seconds{1};
-// Until one that could hear of nothing has opened its watches again, or listed anew.
+// Until a process that could hear nothing has opened its watches again, or listed again.
 constexpr io::Duration kCatchingUp = io::seconds{30};
 
 bool evicts(const kube::Request& request) {
@@ -78,7 +78,7 @@ void Stage::write_pauses() {
   cluster->api.put(kPausePath, std::move(lease), "people");
 }
 
-// Whoever knew of the pause asks for each node again before it evicts from it.
+// A process that knew of the pause reads each node again before it evicts from it.
 void Stage::tell_of_resumption() {
   for (const auto& replica : replicas_) {
     if (replica->process && replica->process->replica().pauses().of("")) invariants.resumed(replica->name);

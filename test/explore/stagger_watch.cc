@@ -43,7 +43,7 @@ bool StaggerWatch::concerns(std::string_view lease) { return lease.starts_with("
 
 void StaggerWatch::changed(const sim::Change& change, bool by_careen, io::Steady now) {
   if (by_careen) return changed_by_careen(change, now);
-  // Who takes away what others hold lets more pass than there should.
+  // Taking away leases that others hold lets more nodes pass than should.
   current_.erase(change.name);
   incomparable_.insert(group_of(change.name));
 }
@@ -109,7 +109,7 @@ void StaggerWatch::moved(const std::string& node, const Stagger& stagger, io::Wa
 void StaggerWatch::check_distance(const std::string& group) {
   if (incomparable_.contains(group)) return;
   const auto& passes = passes_[group];
-  // Who looks at fewer leases than others does not see what those have taken.
+  // A check that looks at fewer leases than others does not see what those have taken.
   const auto differs = [&](const Pass& pass) { return pass.stagger.parallel != passes.front().stagger.parallel; };
   if (std::any_of(passes.begin(), passes.end(), differs)) return;
   for (const Pass& pass : passes) {

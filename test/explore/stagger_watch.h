@@ -31,7 +31,7 @@ class StaggerWatch {
   // may be left to run out.
   void edited(const std::string& node, io::Steady now);
   void succeeded();
-  // A lease that was taken for a transition is used or given back at once, unless something keeps careen from it.
+  // A lease that was taken for a transition is used or given back at once, unless something keeps careen from doing so.
   void check_left(io::Steady now, io::Wall wall, io::Steady calm_since);
 
  private:

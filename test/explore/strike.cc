@@ -70,7 +70,7 @@ void Stage::strike(const Perturbation& what, Hit hit) {
 
 void Stage::strike_write(const Perturbation& what, sim::Treatment& treatment) {
   lasts(what.span + seconds{15});
-  // One that arrives after careen has looked, and found that it had not, is told of by its effect alone.
+  // A write that arrives after careen has looked, and found that it had not, shows only by its effect.
   if (what.action == Action::slow || what.action == Action::hold) invariants.events_are_lost();
   switch (what.action) {
     case Action::lose:

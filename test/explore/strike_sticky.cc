@@ -51,7 +51,7 @@ void Stage::strike_sticky(const Perturbation& what) {
   lasts(what.span + io::minutes{2});
   switch (what.action) {
     case Action::forbid: {
-      // Whoever has no rights loses the lock, tells of nothing, and hears of nothing that it does not watch already.
+      // A process without rights loses the lock, reports nothing, and hears of nothing that it does not already watch.
       invariants.rights_refused();
       events_forbidden_ |= what.code == 403;
       see_nothing_new(what.span);

@@ -1,5 +1,5 @@
-// A configuration file out of any text: loading ends with a configuration whose indexes all exist, or with errors that
-// have a message and a place; neither errors nor warnings show what a variable contained.
+// A configuration file made from any text: loading ends with a configuration whose indexes all exist, or with errors
+// that have a message and a place; neither errors nor warnings show what a variable contained.
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>

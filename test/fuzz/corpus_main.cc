@@ -18,7 +18,7 @@ bool run_file(const std::filesystem::path& path) {
     std::fprintf(stderr, "%s cannot be read\n", path.c_str());
     return false;
   }
-  // Whoever looks for a crash wants to know the file.
+  // People who look for a crash want to know the file.
   std::printf("%s\n", path.filename().c_str());
   std::fflush(stdout);
   LLVMFuzzerTestOneInput(reinterpret_cast<const uint8_t*>(content.data()), content.size());

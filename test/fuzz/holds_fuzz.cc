@@ -116,7 +116,7 @@ bool is_careens(const kube::Atom& label) {
   return label == std::string_view("remediation.medik8s.io/exclude-from-remediation");
 }
 
-// Nobody holds it, or it has a value, which no hold has.
+// It has no holder, or it has a value, which no hold has.
 bool is_foreign(const Holds& holds, const kube::Taint& taint) {
   if (!taint.value.empty()) return true;
   return std::none_of(holds.by_owner.begin(), holds.by_owner.end(),

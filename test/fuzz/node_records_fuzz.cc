@@ -1,7 +1,6 @@
 // A node with any records on it, as a kubelet could write them, is decided on. Lines: "d" and the data annotation, "o"
 // the outbox, "h" the holds, "p" and "s" the labels of profiles and state, "u" for a cordoned node. Whatever they say,
-// the write that is decided touches no label, annotation or field but careen's own, and no word of theirs is told to
-// people.
+// the decided write touches no label, annotation or field but careen's own, and no word of theirs reaches people.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -134,7 +133,7 @@ void expect_own(const std::string& patch) {
   expect_among((*json)["spec"], {"unschedulable"}, "it writes what is not its in the spec");
 }
 
-// The label of profiles is the node's own, and its names are told.
+// The label of profiles is the node's own, and its names are shown.
 void expect_own_words(const notify::Message& message, const kube::Node& node) {
   std::set<std::string> words{"node-1", "operational", "maintenance-required", "in-maintenance", "p", "q", "default"};
   const kube::Atom* const label = node.label(profiles::kProfileLabel);

@@ -1,6 +1,6 @@
-// Time windows out of any text, asked at any time. Lines: "t" and a time, "z" and a zone, "w" with start, end and days,
-// "s" the same in the old form, "x" and an excluded date. The answer holds until it is said to change, and is another
-// one then.
+// Time windows made from any text, asked at any time. Lines: "t" and a time, "z" and a zone, "w" with start, end and
+// days, "s" the same in the old form, "x" and an excluded date. The answer holds until the announced time of its
+// change, and then does change.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>

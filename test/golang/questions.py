@@ -48,7 +48,7 @@ def versions():
 def pairs_of_versions():
     dice = random.Random(2)
     some = sorted({version(dice) for _ in range(40)})
-    # Few numbers, so that most pairs are told apart by what follows them.
+    # Few numbers, so that most pairs differ only in what follows them.
     some += [f"1.{dice.randint(0, 1)}.0{rest}" for rest in
              ["", "-0", "-1", "-2", "-10", "-a", "-b", "-a.1", "-a.2", "-a.10", "-a.b", "-a.1.x", "-A", "--", "-a-b",
               "-rc.1+x", "-rc.1+y", "-rc.1.0", "+a", "+b", "-10a", "-9a"]]

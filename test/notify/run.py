@@ -16,11 +16,11 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 from mail_servers import MailServer, Recorder, ScriptedServer, make_certificates, tls_context  # noqa: E402
 from slack_double import SlackDouble, Trouble  # noqa: E402
 
-# aiosmtpd tells of every handshake that fails, as some have to here.
+# aiosmtpd reports every handshake that fails, as some have to here.
 logging.disable(logging.CRITICAL)
 
 LOGIN = {"identity": "ops", "user": "careen", "password": "s3cret pass"}
-# The event loop never stands still for long: whatever the peer does, it goes on.
+# The event loop never stands still for long: whatever the peer does, it keeps running.
 LONGEST_STALL = 1.0
 
 

@@ -74,7 +74,7 @@ def say(address, port, text):
 
 
 class Trap:
-    """A port that nobody has any business with."""
+    """A port that strangers have no business with."""
 
     def __init__(self):
         self.socket = socket.create_server(("127.0.0.1", 0))

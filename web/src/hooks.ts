@@ -6,8 +6,8 @@ import {clock} from "./data/clock";
 import {store} from "./data/store";
 import type {Store} from "./data/store";
 
-// Draws the component anew whenever the store changes. It subscribes before anything else can happen: an effect after
-// the painting would miss what comes in between.
+// Redraws the component whenever the store changes. It subscribes before anything else can happen: an effect after the
+// painting would miss what comes in between.
 export function useStore(): Store {
   const [, draw] = useReducer((count: number) => count + 1, 0);
   useLayoutEffect(() => store.subscribe(() => draw(undefined)), []);
@@ -19,7 +19,7 @@ setInterval(() => {
   if (!document.hidden) for (const tick of tickers) tick();
 }, 1000);
 
-// A value that depends on the time, computed once a second; the component is drawn anew only when it is another one.
+// A value that depends on the time, computed once a second; the component is redrawn only when the value changes.
 export function useTicking<T extends string | number>(compute: (now: number) => T): T {
   const latest = useRef(compute);
   latest.current = compute;

@@ -1,4 +1,4 @@
-// What the NodeMaintenance controller counts besides what every controller does.
+// What the NodeMaintenance controller counts in addition to what every controller counts.
 #pragma once
 
 #include <map>

@@ -1,4 +1,4 @@
-// The inside of the NodeMaintenance controller: one lane an object, in which decision and write alternate.
+// The inside of the NodeMaintenance controller: one lane per object, in which decision and write alternate.
 #pragma once
 
 #include <map>

@@ -55,7 +55,7 @@ TEST_F(ControllerTest, DrainsANodeAndGivesItBack) {
   EXPECT_EQ(events("FailedMaintenance"), 0);
 }
 
-// Finalizer, three status writes at the most, lease and namespace, one node patch, one eviction a pod, two events.
+// Finalizer, at most three status writes, lease and namespace, one node patch, one eviction a pod, two events.
 TEST_F(ControllerTest, TakesFewRequests) {
   add_node("n1");
   for (int i = 0; i < 20; ++i) add_pod(fmt::format("p{}", i));

@@ -204,7 +204,7 @@ Task<void> Controller::Parts::hold_node(std::string name, HoldNode effect) {
   }
 }
 
-// The answer enters the world; false when it is a failure, which is told.
+// The answer enters the world; false when it is a failure, which is reported.
 Task<bool> Controller::Parts::node_is_written(std::string name, std::string node, drain::NodeChange change,
                                               kube::Result<std::string> answer) {
   if (answer) {

@@ -88,7 +88,7 @@ class Deliberation {
     report(world_.pause->text(), Stage::planned);
   }
 
-  // Nobody can be meant, and nobody ever will: the name cannot be changed. As with the original it does not fail.
+  // No node is meant, and none ever will be: the name cannot be changed. As with the original it does not fail.
   void miss_name() {
     draft_.phase = Phase::running;
     obstacle("InvalidSpec", kNamelessText);
@@ -103,7 +103,7 @@ class Deliberation {
     report(fmt::format("there is no node {}", m_.node));
   }
 
-  // A node that has failed before is another one now, or was never seen: nothing is counted yet.
+  // The node of a maintenance that failed before is a new one, or was never seen: nothing is counted yet.
   void enter() {
     if (!world_.pods && now_ < memory_.met + kPodsPatience) {
       decision_.why = "pods are not known yet";
@@ -167,7 +167,7 @@ class Deliberation {
     }
     const bool is_valid = lease && is_ours(*lease) && due(*lease) > now_;
     if (is_valid && holds(m_)) drain_if_allowed();  // goes on while it is renewed
-    // A lease from before this maintenance is requested anew, so that its time begins with it.
+    // A lease from before this maintenance is requested again, so that its time begins with the maintenance.
     const bool is_new = is_valid && memory_.leased_for.empty() && !holds(m_) &&
                         *lease->renewed < io::parse_rfc3339(m_.created).value_or(io::Wall::max());
     const bool other_node = !memory_.leased_for.empty() && memory_.leased_for != node_->uid;

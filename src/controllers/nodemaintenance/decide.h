@@ -63,8 +63,8 @@ struct Memory {
   Trouble trouble;                    // with the object, its node or its lease
   Trouble status_trouble;
 
-  // Its times are those of our own wall clock. They move along with it, so that what has to wait for a minute waits
-  // neither for an hour nor not at all.
+  // Its times are those of our own wall clock. They move along with it, so that a wait of a minute takes neither an
+  // hour nor no time at all.
   void clock_stepped(io::Duration by);
 };
 

@@ -13,7 +13,8 @@ using drain::Progress;
 
 namespace {
 
-// A pod that terminates for so long is worth a word: that is how long the original waits before it complains.
+// A pod that has been terminating for this long is worth a word: that is how long the original waits before it
+// complains.
 constexpr io::Duration kPatience = io::seconds{30};
 constexpr size_t kMostNamed = 10;
 
@@ -26,7 +27,7 @@ bool is_stuck(const PodProgress& pod, io::Wall now) {
   return pod.stage == drain::Stage::terminating && now - pod.since >= kPatience;
 }
 
-// Its reason tells the seconds, and would have the status written anew each time somebody looks.
+// Its reason contains the seconds, and would have the status rewritten each time somebody looks.
 std::string why_stuck(const PodProgress& pod) {
   const std::string held = pod.finalizers.empty() ? "" : "; finalizers that hold it: " + pod.finalizers;
   return "still there after " + io::format_duration(kPatience) + held;

@@ -1,5 +1,5 @@
-// The conditions by which a Node tells, to whoever watches nodes and not NodeMaintenances, where in its maintenance it
-// is. They are written only on demand.
+// The conditions by which a Node says how far its maintenance is, for programs that watch nodes and not
+// NodeMaintenances. They are written only on demand.
 #pragma once
 
 #include <optional>

@@ -29,7 +29,7 @@ io::Wall renew_at(const kube::Lease& lease);
 std::string held_by_other(const kube::Lease& lease);
 
 // The write that takes or renews it for the node; nullopt: none is needed, it is ours for long enough. Without a lease,
-// what is to be created. Not for a foreign one.
+// the one to create. Not for a foreign one.
 std::optional<kube::Json> lease_request(const kube::Lease* lease, const kube::Node& node, std::string_view ns,
                                         io::Wall now);
 

@@ -1,4 +1,4 @@
-// All NodeMaintenances, read once a change, by name and by the node they want.
+// All NodeMaintenances, read once per change, by name and by the node they want.
 #pragma once
 
 #include <functional>

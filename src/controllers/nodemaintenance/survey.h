@@ -1,5 +1,5 @@
-// Which pods of a node a drain would have to move, counted from the cache before it has begun: the status tells it
-// from its first moment on, also while the lease is somebody else's.
+// Which pods of a node a drain would have to move, counted from the cache before it has begun: the status has the
+// number from its first moment on, even while the lease is somebody else's.
 #pragma once
 
 #include <cstdint>

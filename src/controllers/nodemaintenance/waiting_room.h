@@ -1,6 +1,6 @@
-// Places for those who wait for what others have begun. There are only so many, in all and for one peer, so that
-// whoever reaches the port cannot have more and more of them wait. When all are taken, who has waited longest of the
-// peer with the most loses its place to a peer that has fewer: many from one address keep nobody else out.
+// Places for those who wait for what others have begun. Their number is limited, in all and per peer, so that nobody
+// who can reach the port can make more and more of them wait. When all are taken, the one that has waited longest of
+// the peer with the most loses its place to a peer that has fewer: many from one address keep nobody else out.
 #pragma once
 
 #include <cstddef>
@@ -43,7 +43,7 @@ class WaitingRoom {
 
   size_t most_;
   size_t most_for_a_peer_;
-  std::list<Place*> places_;  // who waits longest first
+  std::list<Place*> places_;  // longest waiting first
 };
 
 }  // namespace careen::nodemaintenance

@@ -178,7 +178,7 @@ bool Webhook::has_waited_enough(const Subject& subject) const {
 bool Webhook::awaits_another(Subject& subject) {
   const auto it = on_the_way_.find(subject.node);
   if (it == on_the_way_.end() || it->second.forget_at <= loop_.now()) return false;
-  // Nobody waits longer, also if one after the other is admitted and never comes.
+  // No request waits longer, even if one after the other is admitted and never appears.
   if (has_waited_enough(subject)) return false;
   if (!it->second.name.empty() && it->second.name == subject.name) return false;
   // Without a place the list decides: if both come, the controller settles it.
@@ -188,7 +188,7 @@ bool Webhook::awaits_another(Subject& subject) {
 bool Webhook::may_still_come(std::string_view node, const Subject& subject) const {
   const auto it = on_the_way_.find(node);
   if (it == on_the_way_.end() || it->second.forget_at <= loop_.now()) return false;
-  // Nobody settles two who go at once. So who has no place is refused rather than let through unseen.
+  // Nothing settles two that pass at once. So a request that gets no place is refused rather than let through unseen.
   if (!has_waited_enough(subject) || !subject.place || subject.place->lost()) return true;
   // It has waited as long as anything may take that was on the way when it came. What was admitted since may be another
   // that has waited, and was faster: its object gets the time to appear. If there is always one more, most likely none

@@ -252,7 +252,7 @@ TEST_F(WebhookTest, NamesThatNoObjectCanHaveAreNeitherAskedForNorRemembered) {
   EXPECT_EQ(webhook.on_the_way(), 0u);
 }
 
-// Whoever reaches the port could have a name admitted again and again.
+// Anybody who can reach the port could have a name admitted again and again.
 TEST_F(WebhookTest, NobodyIsKeptWaitingByAdmissionsThatNeverCome) {
   ASSERT_TRUE(create("never", "worker").allowed);
   std::optional<AdmissionVerdict> patient;
@@ -529,7 +529,7 @@ TEST_F(ProtectedTest, OfTwoWhoHaveWaitedOneGoes) {
   }
 }
 
-// Whoever reaches the port has one after the other admitted that never comes, from a few addresses.
+// Somebody who can reach the port has one after the other admitted that never appears, from a few addresses.
 TEST_F(ProtectedTest, MadeUpAdmissionsWithoutEndOnlyDelay) {
   std::list<std::optional<AdmissionVerdict>> made_up;
   std::optional<AdmissionVerdict> real;

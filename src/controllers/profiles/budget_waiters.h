@@ -1,5 +1,5 @@
-// Who waits for a place in which budget. A place that becomes free is offered to as many nodes as there are places,
-// longest waiting first, and is offered on when the node does not take it.
+// Which nodes wait for a place in which budget. A place that becomes free is offered to as many nodes as there are
+// places, longest waiting first, and is offered on when the node does not take it.
 #pragma once
 
 #include <algorithm>

@@ -20,9 +20,9 @@ class Check {
 
   // The plugin's name in the configuration file, such as hasLabel.
   virtual std::string_view type() const = 0;
-  // Adds what it has to know besides the nodes.
+  // Adds what the check has to know besides the nodes.
   virtual void add_needs(Needs&) const {}
-  // Labels by whose values it tells nodes apart that share a limit.
+  // Labels by whose values it groups the nodes that share a limit.
   virtual std::vector<std::string> group_labels() const { return {}; }
   virtual CheckResult run(const CheckContext& context) const = 0;
 };

@@ -195,7 +195,7 @@ void Controller::wake_waiting(const std::vector<Topic>& topics) {
 void Controller::node_changed(const kube::Node* before, const kube::Node* after) {
   if (before && after && only_touched(*before, *after)) return;
   const std::string& name = after ? after->name : before->name;
-  // A late write cannot reach a node that is gone, nor one made anew under its name: it names another version.
+  // A late write can reach neither a node that is gone nor one created again under its name: it names another version.
   if (before && (!after || after->uid != before->uid)) {
     finish(before->uid);
     drop_messages(before->uid, {});
@@ -558,8 +558,8 @@ Task<std::optional<kube::Result<std::string>>> Controller::send(std::string key,
 // No answer says what became of the write. True when it has taken effect, or still may.
 Task<bool> Controller::find_out(std::string key, const Decision& decision, const kube::Result<std::string>& answer) {
   meters_->writes("unknown").add();
-  // A move is told of once, and one that holds a place keeps it until it is certain. Anything else may still come: one
-  // of it and the next write conflicts.
+  // A move is announced once, and one that holds a place keeps it until its fate is certain. Any other write may still
+  // arrive: it or the next one then conflicts.
   const bool matters = decision.admission || !decision.moved.empty();
   Fate fate = Fate::over;
   if (matters) {
@@ -602,7 +602,7 @@ bool Controller::took_effect(const std::string& key, const Decision& decision) c
 
 // After a write that did not fit. False when the node could not be read.
 Task<bool> Controller::read_again(std::string key) {
-  // What the server does not have now, it may have made anew by the time we hear of it.
+  // What the server does not have now may exist again by the time we hear of it.
   const uint64_t asked_at = p_.nodes.newest_version();
   const auto current = co_await p_.client.get(kube::resources::nodes, "", key);
   if (current) co_return enter_world(*current);
@@ -636,7 +636,7 @@ void Controller::succeeded(const std::string& key, const Decision& decision) {
   for (const Moved& moved : decision.moved) {
     meters_->transitions(moved).add();
     p_.log.info("node moved to the next state", "node", key, "profile", moved.profile, "state", name_of(moved.to));
-    // One that was made anew meanwhile has not moved.
+    // One that was created again meanwhile has not moved.
     if (!node || node->uid != decision.uid) continue;
     record(*node, "ChangedMaintenanceState",
            fmt::format("The node is now in the {} state caused by profile {}", name_of(moved.to), moved.profile));

@@ -102,7 +102,7 @@ class Controller {
   Controller& operator=(const Controller&) = delete;
   ~Controller();
 
-  // Replaces the configuration; every node is decided anew.
+  // Replaces the configuration; every node is decided again.
   void set_config(std::shared_ptr<const Config> config);
 
   // Decides and acts until cancelled or stopped. The nodes must have been listed after the ledger was taken over.
@@ -163,7 +163,7 @@ class Controller {
   void rehearse(const std::string& key, const Decision& decision);
   void reserve(const std::string& key, const Decision& decision);
   Begun& begun_with(const std::string& key, const std::string& lease);
-  // What a decision rests on besides the node: with another configuration, or other pauses, it is made anew.
+  // What a decision rests on besides the node: with another configuration, or other pauses, it is made again.
   struct Basis {
     std::shared_ptr<const Config> config;
     uint64_t pauses = 0;

@@ -38,8 +38,9 @@ bool has_moved_since(const kube::Node& node, io::Wall then) {
 }
 }  // namespace
 
-// False when the transition cannot go on; then somebody else is to decide anew, or has been told why not. Who moves
-// after its lease has run out moves beside the next one that takes it: the decision ends with the lease.
+// False when the transition cannot continue; then the node has to be decided again, or the reason has been reported. A
+// node that moves after its lease has run out moves beside the next one that takes it: the decision ends with the
+// lease.
 Task<bool> Controller::take_leases(std::string key, Decision& decision) {
   for (const LeaseGrab& grab : decision.leases) {
     const io::Wall acquired = in_microseconds(decision.admission->since);
@@ -73,7 +74,7 @@ Controller::Begun& Controller::begun_with(const std::string& key, const std::str
   return known != begun.end() ? *known : begun.emplace_back(Begun{lease, {}, false});
 }
 
-// Who finds the lease to be another one decides anew at once; if it is the same, only time can help.
+// If the lease has changed, the node is decided again at once; if it is the same, only time can help.
 void Controller::retry_lease(const std::string& key, const LeaseGrab& grab) {
   const kube::Lease* lease = p_.leases.find(grab.key());
   if ((lease ? lease->version : 0) == grab.version) {
@@ -116,8 +117,8 @@ void Controller::withdraw(const std::string& key, const std::vector<LeaseGrab>& 
 }
 
 // What a predecessor's transition had taken stays with the node for its next decision, unless the node has moved.
-// Whether a node that is gone moved before it went, nobody can tell any more: its leases are left to run out. Nor is
-// what stands on a node a proof: by the ledger alone a lease is known to be unused.
+// It is no longer known whether a node that is gone moved before it went: its leases are left to run out. What is
+// written on a node is no proof either: only the ledger shows that a lease is unused.
 Task<void> Controller::inherit(budget::Admission admission) {
   // Our cache may not have heard of the predecessor's last writes.
   for (const budget::HeldLease& lease : admission.leases) co_await taker_.read(lease.key);
@@ -145,8 +146,8 @@ Task<void> Controller::inherit(budget::Admission admission) {
   }
 }
 
-// What each profile wants is a write of its own: what the API server refuses one of them holds back no other. The next
-// decision finds the refusal and books it on the profile; what has been taken for the others stays taken for it.
+// What each profile wants is a write of its own: a refusal of one holds back no other. The next decision finds the
+// refusal and charges it to the profile; what has been taken for the others stays taken.
 Task<bool> Controller::write_hypervisor(std::string key, const Decision& decision, const Basis& on) {
   std::map<std::string, kube::Json> patches;  // by profile
   for (const auto& [field, wish] : decision.hypervisor) {
@@ -189,7 +190,7 @@ io::Wall Controller::next_try() const {
   return io::add(p_.loop.wall_now(), pause);
 }
 
-// A chain that goes on with a drain may change the hypervisor alone.
+// A chain that continues with a drain may change nothing but the hypervisor.
 Task<void> Controller::tell_hypervisor(std::string key, Decision decision, Basis on) {
   const auto slot = co_await slots_for(key).acquire();
   if (!outdated(key, decision, on) && !co_await write_hypervisor(key, decision, on)) co_return;

@@ -90,7 +90,7 @@ TEST_F(BegunTest, WithdrawnItGivesTheLeaseBackAndTheNextGoesAtOnce) {
   EXPECT_EQ(holder(), "n1");
 }
 
-// Whoever edits the node again and again makes it decide anew; the lease it has taken stays its own.
+// Edits of the node, again and again, make it decide again; the lease it has taken stays its own.
 TEST_F(BegunTest, ANodeThatIsEditedMeanwhileKeepsItsLease) {
   add_nodes(2);
   int edits = 0;
@@ -196,7 +196,7 @@ TEST_F(BegunTest, ASuccessorLeavesTheLeaseOfANodeThatIsGoneToRunOut) {
   EXPECT_EQ(b.late(), 0);
 }
 
-// Whoever may write the node would otherwise let two pass at once.
+// Otherwise anybody who may write the node could let two pass at once.
 class ForgedRecordTest : public BegunTest, public testing::WithParamInterface<std::tuple<const char*, bool>> {};
 
 INSTANTIATE_TEST_SUITE_P(

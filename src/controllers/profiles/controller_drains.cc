@@ -1,5 +1,5 @@
-// Drains of the profiles: the engine runs what the latest decision of a node wants, and tells when a decision could
-// be another one.
+// Drains of the profiles: the engine runs what the latest decision of a node wants, and says when a decision could
+// change.
 #include <algorithm>
 
 #include "budget/ledger.h"
@@ -36,7 +36,7 @@ void Controller::follow_drains(const std::string& key, const Decision& decision)
                                     [&](const DrainWanted& one) { return one.owner == owner; });
     const bool undecided =
         std::find(decision.undecided.begin(), decision.undecided.end(), owner) != decision.undecided.end();
-    // One of a node that was made anew since is nobody's any more.
+    // A drain of a node that has since been created again belongs to nobody any more.
     const bool stays = entry.second.node_uid == decision.uid && (wanted || undecided);
     if (!stays) p_.engine->end({key, owner});
     return !stays;

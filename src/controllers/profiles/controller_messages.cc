@@ -168,8 +168,8 @@ Task<void> Controller::render_whole(std::string name, std::string uid, std::stri
   }
 }
 
-// What the decision has rendered is sent as it is, once the write that tells of it has taken effect. What an earlier
-// one rendered and could not write is forgotten.
+// What the decision has rendered is sent unchanged, once the write that records it has taken effect. What an earlier
+// decision rendered and could not write is forgotten.
 void Controller::keep_texts(const std::string& key, const Decision& decision) {
   if (decision.posted.empty()) return;
   const kube::Node* node = p_.nodes.find(key);
@@ -278,7 +278,7 @@ void Controller::report_dropped(const kube::Node& node, const std::vector<Outbox
   }
 }
 
-// Before the profile goes on: the original's way.
+// Before the profile moves on, as with the original.
 Task<void> Controller::send_first(std::string key, const Decision& decision, Basis on) {
   const OutboxMessage& message = decision.due->what;
   const Config& config = *on.config;

@@ -15,9 +15,9 @@ constexpr io::Duration kWithoutInterval = io::minutes{1};
 constexpr io::Duration kShortest = io::seconds{10};
 }  // namespace
 
-// A node is not decided before something can change the decision, which may be at 10:00 tomorrow. Whoever watches from
-// outside whether nodes are looked at, as the replaced program did after each interval, would take that for a
-// stand-still. A node that waits for its turn, or whose write is not done, is not counted: that is one.
+// A node is not decided before something can change the decision, which may be at 10:00 tomorrow. To an observer who
+// expects nodes to be looked at after each interval, as the replaced program did, that would look like a standstill. A
+// node that waits for its turn, or whose write is not done, is not counted: that is one.
 io::Task<void> Controller::count_standing() {
   for (;;) {
     const io::Duration requeue = config_->requeue;

@@ -1,4 +1,4 @@
-// What the profiles controller counts besides what every controller does.
+// What the profiles controller counts in addition to what every controller counts.
 #pragma once
 
 #include <string>

@@ -137,7 +137,7 @@ TEST_F(ControllerTroubleTest, APlaceThatCannotBeSettledIsGivenToAnotherInTheEnd)
   EXPECT_EQ(most, 1u);
 }
 
-// A server that hangs for some nodes costs the others the time of one write at the most.
+// A server that hangs for some nodes costs the others at most the time of one write.
 TEST_F(ControllerTroubleTest, WritesThatHangDelayTheOthersOnce) {
   for (int i = 0; i < 40; ++i) add_node(fmt::format("a-hangs-{:02}", i), {{"go", ""}});
   add_nodes(100);
@@ -154,7 +154,7 @@ TEST_F(ControllerTroubleTest, WritesThatHangDelayTheOthersOnce) {
 
 class MaskedTest : public ControllerTroubleTest, public testing::WithParamInterface<int> {};
 
-// The move has happened, whatever a proxy says of it: its lease is spent, and it is told once.
+// The move has happened, whatever a proxy says: its lease is spent, and it is announced once.
 TEST_P(MaskedTest, AMoveThatIsDeniedAfterwardsIsFoundOut) {
   add_nodes(3);
   api.treat = [](const Request& request) {

@@ -113,7 +113,7 @@ void migrate(FirstLayout&& old, NodeData& data) {
 
 io::Result<void> read_profiles(NodeData& data, const json::value& value) {
   return for_each_member(value, "Profiles", [&](std::string_view key, const json::value& member) -> io::Result<void> {
-    // A profile that is null has no data; it starts anew like one that is absent.
+    // A profile that is null has no data; it starts over like one that is absent.
     if (member.is_null()) return {};
     return assign(data.profiles[std::string{key}], read_profile, member, fmt::format("Profiles.{}", shortened(key)));
   });

@@ -52,7 +52,7 @@ struct NodeData {
 };
 
 // More than this is no record of careen's or of the original's: a few dozen profiles and some hundred notifications
-// fit in many times over. Whoever writes it anyway keeps nobody busy with reading it.
+// fit in many times over. Somebody who writes more does not keep careen busy reading it.
 inline constexpr size_t kMostDataBytes = 64 << 10;
 
 // Reads the annotation. Missing is the empty text and gives empty data. Field names match in any case, fields that

@@ -178,7 +178,7 @@ TEST(NodeDataTest, BoundsNesting) {
   EXPECT_THAT(problem_in_data(std::string(50'000, '[')), testing::HasSubstr("not valid JSON"));
 }
 
-// Whoever writes a huge one keeps nobody busy with it, and what was read can be read again.
+// A huge one keeps careen busy with nothing, and what was read can be read again.
 TEST(NodeDataTest, BoundsItsSize) {
   EXPECT_THAT(problem_in_data(std::string(kMostDataBytes + 1, ' ')), testing::HasSubstr("longer than 65536 bytes"));
   NodeData data;

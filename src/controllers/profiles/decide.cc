@@ -102,8 +102,8 @@ class Decider {
     return {};
   }
 
-  // Whoever wrote a state that nobody knows may have meant any: the node stays what its label says it is, for itself
-  // and in every limit, until the data is mended or removed.
+  // An unknown state may have been meant as any of the three: the node stays what its label says it is, for itself and
+  // in every limit, until the data is repaired or removed.
   Decision leave_alone(const std::string& strange) {
     for (const std::string& name : named_) {
       const Profile* const profile = world_.config.find_profile(name);
@@ -164,7 +164,7 @@ class Decider {
     if (!explain_) return;
     outcome_.name = profile.name;
     outcome_.state = data.current.text();
-    // Of a profile that is only being attached, the time would be another one at each look.
+    // For a profile that is only being attached, the time would differ at each look.
     const bool known = before_.profiles.contains(profile.name);
     if (known && data.transition != kZeroTime) outcome_.since = data.transition;
   }
@@ -205,7 +205,7 @@ class Decider {
     move(profile, data, *current, winner->next, why);
   }
 
-  // Nothing is decided: what has begun stays as it is, and neither goes on nor ends.
+  // Nothing is decided: what has begun stays as it is, and neither continues nor ends.
   void stand_still(const Profile& profile, const budget::Pause& pause, Why& why) {
     leave_begun(profile);
     if (!explain_) return;
@@ -254,7 +254,7 @@ class Decider {
       }
       if (world_.notify_blocking) {
         const auto told = world_.deliveries.told(draft_.base().uid, profile.name, instance.name);
-        // What was told of an earlier state is not what is due now.
+        // What was announced for an earlier state is not what is due now.
         const bool of_earlier = told && before_.profiles.contains(profile.name) && *told < data.transition;
         if (!told || *told <= inputs.last || of_earlier) {
           wait_for(profile, data, instance, why);
@@ -266,7 +266,7 @@ class Decider {
       std::optional<RenderedMessage> message = render(profile, data, instance);
       if (!message) return false;
       say(why, Verdict::note, "notification {} is due", instance.name);
-      // A oneshot is due until it was told after the transition; what is told in its very moment comes after it too.
+      // A oneshot is due until it has been sent after the transition; sent at that very moment counts as after it.
       const bool at_once = instance.schedule.type == windows::ScheduleType::oneshot && now_ == data.transition;
       data_.notifications[instance.name] = at_once ? io::add(now_, io::Duration{1}) : now_;
       post(std::move(*message));
@@ -327,7 +327,7 @@ class Decider {
     if (!text) return;
     auto messages = parse_outbox(*text);
     if (!messages) {
-      // Nobody can send what nobody can read.
+      // What cannot be read cannot be sent.
       outbox_changed_ = true;
       return;
     }
@@ -435,7 +435,7 @@ class Decider {
     say(why, Verdict::yes, "moves to {}", name_of(to));
     if (to == State::in_maintenance) in_maintenance_ = true;
     if (to == State::in_maintenance || !decision_.leases.empty()) admit(profile, to);
-    // What is to be told of the new state goes with the same write, unless something has to be done there first.
+    // The new state's messages go with the same write, unless something has to be done there first.
     const StateChains& next = profile.at(to);
     if (!next.enter.empty() || (world_.notify_blocking && !next.notify.empty())) return;
     if (tell(profile, data, next, why)) data.previous = to;
@@ -543,8 +543,8 @@ class Decider {
     decision_.topics.insert(decision_.topics.end(), result.topics.begin(), result.topics.end());
   }
 
-  // Which budgets would have to answer otherwise for the expression to be true? The node waits for those. Every set
-  // of them counts that no smaller one makes unnecessary. Nobody needs the results after this.
+  // Which budgets would have to answer otherwise for the expression to be true? The node waits for those. Every minimal
+  // set of them counts. The results are not needed after this.
   void wait_for_budgets(const CheckExpression& check, std::vector<Said>& results, std::span<bool> leaves,
                         const ProfileData& data) {
     std::vector<Said*> budgets;
@@ -665,8 +665,8 @@ class Decider {
     return true;
   }
 
-  // What stands before a drain is in effect before anything is evicted: a drain waits for the write of it. One that
-  // runs already goes on meanwhile.
+  // The triggers before a drain take effect before anything is evicted: a drain waits for that write. One that is
+  // already running continues meanwhile.
   void begin_drains() {
     const bool unwritten = draft_.changed() || !decision_.hypervisor.empty();
     for (DrainWanted& drain : awaited_) {
@@ -702,7 +702,7 @@ class Decider {
     }
   }
 
-  // Who comes once the node is released stays: the drain ends before the release is sent.
+  // A pod that arrives after the release is left alone: the drain ends before the release is sent.
   void end_released_drains() {
     if (decision_.drains.empty()) return;
     const drain::Holds holds = draft_.holds();

@@ -1,5 +1,5 @@
 // decide(): what should happen to one node, given the world and the time, and why. A pure function: no I/O, no clock,
-// no randomness. Whoever calls it reserves the admission before the next decision is made.
+// no randomness. The caller reserves the admission before the next decision is made.
 #pragma once
 
 #include <cstdint>
@@ -42,11 +42,11 @@ struct World {
   const Config& config;
   const Facts& facts;
   const Deliveries& deliveries;
-  // Messages are sent before the state machine goes on, as the original does.
+  // Messages are sent before the state machine moves on, as with the original.
   bool notify_blocking = false;
   // The node as the API server has it, for templates that print all of it; null until it was asked for.
   const kube::Json* document = nullptr;
-  // Nobody is going to read the messages: what is cached of the node is enough for them.
+  // The messages will not be read: what is cached of the node is enough for them.
   bool only_explained = false;
   const budget::Pauses* pauses = nullptr;  // null: nothing is paused
   const budget::Ledger* ledger = nullptr;  // null: it has room for everybody
@@ -69,7 +69,7 @@ struct Failure {
 struct DrainWanted {
   std::string owner;
   drain::Options options;
-  std::optional<Failure> overdue;  // it takes too long: to be told once
+  std::optional<Failure> overdue;  // it takes too long: to be reported once
 };
 
 struct Decision {
@@ -85,10 +85,10 @@ struct Decision {
   HypervisorDraft hypervisor;                  // changes of the node's Hypervisor, to be written before the node
   std::vector<Moved> moved;                    // by the patch
   bool begins = false;                         // the patch begins a transition: what it takes stays taken after it
-  // A transition that has begun keeps what it has taken, be it that it goes on, be it that nothing can be said of it.
+  // A transition that has begun keeps what it has taken, whether it continues or its fate is unknown.
   bool keeps = false;
   std::optional<budget::Admission> goes_on;  // its admission, should that have been lost
-  std::vector<DrainWanted> drains;           // those that shall run; all others of profiles end
+  std::vector<DrainWanted> drains;           // those that should run; all other drains of profiles end
   std::vector<std::string> undecided;        // owners of drains that stay as they are, running or not
   std::optional<io::Wall> valid_until;       // of the moves: from then on a check may say something else
   std::vector<observe::Source> observed;     // observations that the moves use up
@@ -97,7 +97,7 @@ struct Decision {
   std::optional<RenderedMessage> due;        // to be sent before anything else happens to its profile
   std::string due_state;                     // of that profile
   bool needs_document = false;               // a message prints the whole node: decide again with it
-  bool pending = false;                      // a check has no answer yet: what has begun neither goes on nor ends
+  bool pending = false;                      // a check has no answer yet: what has begun neither continues nor ends
   bool unanswered = false;                   // a check or a trigger looks at what has not been read yet
   std::vector<Failure> failures;
   // what could change the decision, besides the node itself

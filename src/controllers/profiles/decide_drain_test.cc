@@ -1,4 +1,4 @@
-// Chains that drain: a transition that begins with a cordon and goes on, and a state that is entered by a drain.
+// Chains that drain: a transition that begins with a cordon and continues, and a state whose `enter` chain drains.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -423,7 +423,7 @@ TEST_F(DecideDrainTest, WhatCannotBeginChangesNothing) {
   EXPECT_THAT(owners(decision), ElementsAre("profile/p"));
 }
 
-// Whoever is put there once the node is schedulable again is not evicted.
+// A pod that is scheduled there once the node is schedulable again is not evicted.
 TEST_F(DecideDrainTest, EndsBeforeTheNodeIsReleased) {
   node_with("passing", kIn, plain("passing"), {{"go", ""}}, kReq);
   progress("passing").phase = Progress::Phase::drained;

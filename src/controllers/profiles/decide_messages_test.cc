@@ -78,7 +78,7 @@ TEST_F(DecideMessagesTest, WhatIsToldOfAMoveIsWrittenWithIt) {
   // It shows the node as it will be.
   EXPECT_EQ(decision.posted[0].message.text, "maintenance-required maintenance-required");
   EXPECT_EQ(decision.posted[0].what, outbox(decision)[0]);
-  // What is written tells of the moment, and has no text that somebody else could have written.
+  // The record names the moment, and has no text that somebody else could have written.
   EXPECT_EQ(outbox(decision)[0], (OutboxMessage{"tell", "p", now, kReq, now, "p", false}));
   EXPECT_THAT(*annotation(decision, kOutboxAnnotation), Not(HasSubstr("text")));
   EXPECT_EQ(data(decision).notifications.at("tell"), now);
@@ -130,7 +130,7 @@ TEST_F(DecideMessagesTest, BlockingItIsSentBeforeAnythingElse) {
   ASSERT_TRUE(decision.due);
   EXPECT_EQ(decision.due_state, "maintenance-required");
   EXPECT_FALSE(decision.patch);
-  // What was told of an earlier state does not count.
+  // What was announced for an earlier state does not count.
   OutboxMessage earlier = decision.due->what;
   earlier.at = now - io::hours{2};
   deliveries.set_told("uid-a", earlier);

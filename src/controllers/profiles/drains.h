@@ -1,5 +1,5 @@
-// What decisions know of drains: how far those are that profiles have asked for, what holds them, and who a profile
-// is among those that hold a node's cordon.
+// What decisions know of drains: how far the profiles' drains are, what holds them up, and under which name a profile
+// holds a node's cordon.
 #pragma once
 
 #include <optional>

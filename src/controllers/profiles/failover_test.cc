@@ -66,7 +66,7 @@ TEST_F(FailoverTest, ADeadLeadersLastWritesMayArriveAtAnyTime) {
   EXPECT_GT(ends, 3 * kNodes);
 }
 
-// The first leader is not dead but cut off: it goes on with what it believes while the second one leads.
+// The first leader is not dead but cut off: it carries on with what it believes while the second one leads.
 TEST_F(FailoverTest, TwoThatBothBelieveToLeadKeepTheLimit) {
   for (uint64_t seed = 1; seed <= 40; ++seed) {
     SCOPED_TRACE(seed);

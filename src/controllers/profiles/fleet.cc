@@ -230,7 +230,7 @@ class NewestVersion final : public LabelFact {
   std::map<std::string, Own, std::less<>> owns_;
 };
 
-// A number of which only is asked whether it is at least so and so much.
+// A number of which checks only ask whether it is at least some threshold.
 class Thresholds {
  public:
   explicit Thresholds(std::string name) : name_(std::move(name)) {}

@@ -1,6 +1,6 @@
 // The fleet: facts about all nodes together that checks ask for. Each is counted once, at its first use, and kept up
-// to date as nodes and pods change, so that asking costs nothing per node. Every fact has a topic, which is told when
-// the fact has become another one in a way its askers could notice.
+// to date as nodes and pods change, so that asking costs nothing per node. Every fact has a topic, which is notified
+// when the fact has changed in a way that its askers could notice.
 #pragma once
 
 #include <cstdint>
@@ -43,7 +43,7 @@ class Fleet {
     Topic topic{};
   };
 
-  // How many nodes there are; the topic tells when the answer to "at least `threshold`?" is another one.
+  // How many nodes there are; the topic says when the answer to "at least `threshold`?" changes.
   Number nodes(int64_t threshold) const;
   // Does any node have the label, with that value unless it is empty?
   Yes any_label(std::string_view key, std::string_view value) const;
@@ -59,7 +59,7 @@ class Fleet {
   struct Newer {
     bool value = false;       // some node shows a greater version than `own`
     std::string_view newest;  // the greatest one; 0.1.0 when there is none greater
-    Topic topic{};            // tells when `value` is another one
+    Topic topic{};            // says when `value` changes
   };
   // Among the nodes that have the label and, unless it is empty, the profile in their profile label. Nothing if `own`
   // is no semantic version; of other nodes such values do not count.

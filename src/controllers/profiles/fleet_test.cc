@@ -22,7 +22,7 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::UnorderedElementsAre;
 
-// Nodes and pods that change, and what the fleet told of it.
+// Nodes and pods that change, and what the fleet reported.
 class FleetTest : public testing::Test {
  protected:
   FleetTest() {
@@ -325,7 +325,7 @@ TEST_F(FleetTest, AFactThatIsAskedForWhileChangesAreTold) {
   EXPECT_EQ(fleet.required_without_affinity("p", "").node, "");
 }
 
-// Random changes: every fact is what a recount says, and its topic is told exactly when its answer has changed.
+// Random changes: every fact is what a recount says, and its topic is notified exactly when its answer has changed.
 class FleetModelTest : public FleetTest, public testing::WithParamInterface<uint64_t> {
  protected:
   // One asker of one fact. `answer` is all that it can notice.
@@ -581,7 +581,7 @@ TEST_P(FleetModelTest, FactsAreRightAndToldWhenTheyChange) {
     bool in_one_step = change();
     while (below(5) == 0) in_one_step = change() && false;
     const auto after = conditions();
-    std::map<Topic, bool> noticed;  // per topic somebody listens to: is anybody's answer another one?
+    std::map<Topic, bool> noticed;  // per topic with listeners: has anybody's answer changed?
     std::set<Topic> doubtful;       // the asker itself has changed
     for (size_t i = 0; i < known; ++i) {
       Asker& asker = askers[i];

@@ -1,4 +1,4 @@
-// Fields of the spec of the Hypervisor named like the node, as they shall be; only those that differ.
+// Fields of the spec of the Hypervisor named like the node, with the values they should have; only those that differ.
 #pragma once
 
 #include <functional>

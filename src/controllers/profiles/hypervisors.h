@@ -1,5 +1,5 @@
-// The Hypervisor objects (kvm.cloud.sap/v1), one a node and named like it, as far as they are known; and what became of
-// our last writes of them.
+// The Hypervisor objects (kvm.cloud.sap/v1), one per node and named like it, as far as they are known; and what became
+// of our last writes of them.
 #pragma once
 
 #include <cstdint>
@@ -56,8 +56,8 @@ class Hypervisors {
     return found == of_node->second.end() || found->second.until <= now ? nullptr : &found->second;
   }
 
-  // The API server has taken the value and answered with that version. What it made of it is its affair (a field that
-  // its schema does not know is dropped): nobody is told the same twice as long as the object stays as it is.
+  // The API server has taken the value and answered with that version. What it made of that is its affair (a field that
+  // its schema does not know is dropped): the same value is not sent twice as long as the object stays unchanged.
   void told(const std::string& node, uint64_t version, const std::string& field, const kube::Json& value) {
     Told& latest = told_[node];
     if (latest.version != version) latest = {version, {}};

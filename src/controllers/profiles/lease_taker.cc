@@ -40,9 +40,9 @@ bool may_have_changed(const kube::ApiError& error, const LeaseGrab& grab) {
   return error.conflict() || error.already_exists() || error.ambiguous();
 }
 
-// Who takes its own lease again, for a transition that a predecessor with a faster clock has begun, leaves it its later
-// time: nobody who has seen that may take the lease for free earlier. Nor is a lease held from a time before it was
-// decided on: our clock may have been set back since.
+// When a node takes its own lease again, for a transition that a predecessor with a faster clock has begun, the lease
+// keeps its later time: others who have seen that time must not find the lease free any earlier. Nor is a lease held
+// from a time before it was decided on: our clock may have been set back since.
 io::Wall renewal(const kube::Lease* known, const LeaseGrab& grab, const std::string& node, io::Wall acquired,
                  io::Wall now) {
   now = std::max(now, acquired);

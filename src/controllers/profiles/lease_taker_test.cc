@@ -95,7 +95,7 @@ TEST_F(LeaseTakerTest, OneThatRanOutIsTakenOver) {
   EXPECT_EQ(stored().transitions, 5);
 }
 
-// A predecessor with a faster clock took it for the same node: whoever waits has been told of that time.
+// A predecessor with a faster clock took it for the same node: nodes that wait have been told that time.
 TEST_F(LeaseTakerTest, TheTimeOfALeaseThatIsTakenAgainDoesNotRunBackwards) {
   put("a", now + io::seconds{4});
   hear();

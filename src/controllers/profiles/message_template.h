@@ -1,5 +1,5 @@
-// A message template as a configuration key holds it: compiled when the file is loaded, with its mistakes told at their
-// place in the file.
+// A message template as a configuration key holds it: compiled when the file is loaded, with its mistakes reported at
+// their place in the file.
 #pragma once
 
 #include <optional>

@@ -52,7 +52,7 @@ notify::Message render_message(const NotifyInstance& instance, const OutboxMessa
   if (auto rendered = instance.notify->render(values)) {
     message = std::move(*rendered);
   } else {
-    // Somebody has to be told, and of this too.
+    // People have to hear of the change, and of this failure too.
     message.title = fmt::format("{} is {}", node_name, state);
     message.text =
         fmt::format("{} is {} ({}). The template of notification {} cannot be rendered: {}", node_name, state,

@@ -1,6 +1,6 @@
-// What a message says: its notification's template, filled in with the node and with the moment that the message tells
-// of. The decision that a message is due renders it; whoever finds one in an outbox that it did not put there renders
-// it anew.
+// What a message says: its notification's template, filled in with the node and with the moment that the message is
+// about. The decision that a message is due renders it; a process that finds one in an outbox that it did not put there
+// renders it again.
 #pragma once
 
 #include <cstddef>

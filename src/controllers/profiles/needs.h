@@ -1,4 +1,4 @@
-// What the plugins of a configuration want to know besides the nodes. Nothing that nobody needs is watched.
+// What the plugins of a configuration need to know besides the nodes. Only what somebody needs is watched.
 #pragma once
 
 #include <set>

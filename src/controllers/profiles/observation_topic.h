@@ -1,4 +1,4 @@
-// The topic of an observation: what decisions rest on that have looked at one.
+// The topic of an observation, for decisions that have looked at one.
 #pragma once
 
 #include <string>

@@ -65,7 +65,7 @@ class Occupancy {
 
 // A place that is merely kept for `asking` does not count against it.
 BudgetUse measure(const Occupancy& occupancy, const BudgetKey& key, io::Wall now, std::string_view asking = {});
-// Who has those places, for people: the first ones by name, as people count.
+// The nodes that have those places, for people: the first ones by name, as people count.
 std::vector<std::string> holders(const Occupancy& occupancy, const BudgetKey& key, io::Wall now,
                                  std::string_view asking, size_t most);
 

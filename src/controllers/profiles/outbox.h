@@ -1,7 +1,8 @@
 // The outbox of a node: which messages are due and have not been sent yet, in an annotation of careen's own. They are
-// written together with what they tell of and removed after they were sent, so neither a crash nor a mail server that
-// is down for the night loses one. What a message says is never in it: a kubelet may write its node's annotations, and
-// no text of a stranger reaches people. Deliveries is what this process knows of them beyond that, such as their texts.
+// written together with the change they report and removed once they have been sent, so neither a crash nor a mail
+// server that is down for the night loses one. What a message says is never in it: a kubelet may write its node's
+// annotations, and no text of a stranger reaches people. Deliveries is what this process knows of them beyond that,
+// such as their texts.
 #pragma once
 
 #include <map>
@@ -81,7 +82,7 @@ class Deliveries {
   // The node's annotation no longer has any but these.
   void keep_only(std::string_view node_uid, const std::vector<OutboxMessage>& messages);
 
-  // Of messages that are sent before the state machine goes on, by profile and instance: when one was sent that the
+  // For messages that are sent before the state machine moves on, by profile and instance: when one was sent that the
   // node's data does not show yet, and why the latest try failed.
   std::optional<io::Wall> told(std::string_view node_uid, std::string_view profile, std::string_view instance) const;
   std::string_view refused(std::string_view node_uid, std::string_view profile, std::string_view instance) const;

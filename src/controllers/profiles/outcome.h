@@ -43,7 +43,7 @@ struct ProfileOutcome {
   std::vector<TransitionOutcome> transitions;
   std::optional<io::Wall> wake = std::nullopt;   // when it could change without anybody doing anything
   std::optional<io::Wall> since = std::nullopt;  // in the state before
-  // What has to be done or to end before it goes on, in words: in its state, or after a transition was chosen.
+  // What has to be done or has to end before it moves on, in words: in its state, or after a transition was chosen.
   std::vector<std::string> held_up = {};
   std::string paused = {};  // not empty: nothing is decided, by whom and why
 };

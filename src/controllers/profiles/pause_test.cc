@@ -1,5 +1,5 @@
 // Pauses: nothing of a profile that somebody has paused is decided or sent, whatever had been decided before; what has
-// begun stays, and afterwards all goes on.
+// begun stays, and afterwards everything continues.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

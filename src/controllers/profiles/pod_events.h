@@ -1,5 +1,5 @@
 // The events that a profile's drain leaves at pods: Evicting and ForceDeleting, in the words of the program that careen
-// replaces, so that whoever looks for them finds them.
+// replaces, so that people who look for them find them.
 #pragma once
 
 #include <optional>

@@ -16,7 +16,7 @@ using windows::parse_schedule_type;
 using windows::Schedule;
 using windows::ScheduleType;
 
-// What the schedules say about themselves, in order of ScheduleType; the examples are what stands below `schedule`.
+// What the schedules say about themselves, in order of ScheduleType; the examples are the text below `schedule`.
 const std::vector<config::PluginDoc>& schedule_docs();
 const config::PluginDoc& schedule_doc(ScheduleType type);
 

@@ -24,7 +24,7 @@ namespace careen::profiles {
 namespace {
 
 constexpr io::Duration kRefreshEvery = io::seconds{10};
-// A series without a value is dropped when its owner has had no pod under the profile for so long.
+// A series without a value is dropped when its owner has had no pod under the profile for this long.
 constexpr io::Duration kForgetAfter = io::hours{1};
 // How long the lists of workloads may take before that is a problem.
 constexpr io::Duration kPatience = io::minutes{1};

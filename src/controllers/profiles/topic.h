@@ -1,5 +1,5 @@
-// A topic stands for a fact that many nodes' decisions may rest on. Who made a decision on it is woken when the fact
-// becomes another one, and only then.
+// A topic stands for a fact that many nodes' decisions may rest on. A node whose decision relied on it is woken when
+// the fact changes, and only then.
 #pragma once
 
 #include <algorithm>

@@ -21,7 +21,7 @@ class Trigger {
 
   // The plugin's name in the configuration file, such as alterLabel.
   virtual std::string_view type() const = 0;
-  // Adds what it has to know besides the nodes.
+  // Adds what the trigger has to know besides the nodes.
   virtual void add_needs(Needs&) const {}
   // It may delete pods that their disruption budgets protect, this long after it began to evict them.
   virtual std::optional<io::Duration> overrides_budgets_after() const { return std::nullopt; }

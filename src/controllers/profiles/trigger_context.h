@@ -33,7 +33,7 @@ struct TriggerResult {
   std::string reason;    // why it is not done yet
   // The node is to be cordoned and drained like this, until what the chain changes has been written.
   std::optional<drain::Options> drain;
-  std::string overdue;                 // not empty: it takes longer than it should, to be told once
+  std::string overdue;                 // not empty: it takes longer than it should, to be reported once
   std::optional<io::Wall> changes_at;  // without any change, it may say something else from this time on
 };
 

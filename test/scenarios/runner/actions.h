@@ -61,7 +61,7 @@ Perform read_mail(const Value& value, Reading& reading);
 Perform read_prometheus(const Value& value, Reading& reading);
 Perform read_measure(const Value& value, Reading& reading);
 
-// What queries yield; nothing for those that shall yield nothing.
+// What queries yield; nothing for those that should yield nothing.
 std::vector<std::pair<std::string, std::optional<double>>> read_measures(const Value& value, Reading& reading);
 
 // Nodes and pods as the file describes them: `node-1..3: {profile: reboot}`.

@@ -12,7 +12,7 @@ namespace careen::scenarios {
 
 using Check = std::function<Verdict(const Stage&, const Mark& since)>;
 
-// Of many things that were seen instead, an answer shows so many.
+// Of many things that were seen instead, an answer shows at most this many.
 inline constexpr size_t kMostShown = 6;
 
 struct ExpectationKind {

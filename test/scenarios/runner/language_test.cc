@@ -1,5 +1,5 @@
-// The language itself: wrong files are told where and how, expectations that do not hold fail, and the documentation
-// knows every kind of step and expectation.
+// The language itself: wrong files are reported with place and reason, expectations that do not hold fail, and the
+// documentation knows every kind of step and expectation.
 #include <gmock/gmock.h>
 
 #include <filesystem>

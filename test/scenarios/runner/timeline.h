@@ -37,7 +37,7 @@ class Timeline {
 
 // The reasons of what the decision moves, a line for each profile: "because needed && few: needed: …; few: …".
 std::vector<std::string> reasons_to_move(const profiles::Why& why);
-// The whole tree, indented, at most so many lines.
+// The whole tree, indented, at most this many lines.
 std::string shortened(const profiles::Why& why, std::string_view indent, size_t most);
 
 }  // namespace careen::scenarios

@@ -141,7 +141,7 @@ class Interrupts:
 
     def install(self):
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            # nohup has the last one ignored, and it shall stay so.
+            # nohup has the last one ignored, and it should stay so.
             if number != signal.SIGHUP or signal.getsignal(number) != signal.SIG_IGN:
                 signal.signal(number, self._arrived)
 

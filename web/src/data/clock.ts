@@ -21,7 +21,7 @@ export class ClusterClock {
 
 export const clock = new ClusterClock();
 
-// Two units at the most: 45 s, 3 min, 2 h 5 min, 4 d 3 h.
+// At most two units: 45 s, 3 min, 2 h 5 min, 4 d 3 h.
 export function durationText(milliseconds: number): string {
   const seconds = Math.round(Math.abs(milliseconds) / 1000);
   if (seconds < 60) return `${seconds} s`;
@@ -58,7 +58,7 @@ export function dayText(time: number): string {
   return DAY.format(time);
 }
 
-// The day only when it is another one than today.
+// The day only when it is not today.
 export function momentText(time: number, now: number): string {
   const same = new Date(time).toDateString() === new Date(now).toDateString();
   return same ? SHORT_TIME.format(time) : `${DAY.format(time)}, ${SHORT_TIME.format(time)}`;

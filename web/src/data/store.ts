@@ -1,5 +1,5 @@
-// What the page knows: the fleet as the stream tells it, and how the connection is. One store for the whole page;
-// components subscribe to it and are drawn anew when it changes, at most as often as the server tells something.
+// What the page knows: the fleet as the stream reports it, and the state of the connection. One store for the whole
+// page; components subscribe to it and are redrawn when it changes, at most as often as the server sends something.
 
 import type {Change, Entry, Fleet, NodeRow} from "./api";
 import {clock} from "./clock";
@@ -86,7 +86,7 @@ export class Store {
 
 export const store = new Store();
 
-// Does the change concern what is told about this node? Budgets and pauses are among everybody's reasons.
+// Does the change concern what is shown about this node? Budgets and pauses are among every node's reasons.
 export function concerns(change: Change, node: string): boolean {
   if (change.budgets || change.pauses || change.maintenances) return true;
   if (change.nodes?.some((row) => row.name === node) || change.gone?.includes(node)) return true;

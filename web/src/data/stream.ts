@@ -19,7 +19,7 @@ export class Stream {
 
   constructor(private readonly store: Store) {}
 
-  // Begins, or begins at once anew: a token was given, the visitor is impatient, the network is back.
+  // Starts, or restarts at once: a token was given, the visitor is impatient, the network is back.
   connect(): void {
     clearTimeout(this.timer);
     this.attempt?.abort();

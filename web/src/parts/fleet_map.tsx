@@ -18,7 +18,7 @@ interface CellProps {
   reached: boolean;    // by Tab
 }
 
-// A class for its shouldComponentUpdate: thousands of cells are compared and few drawn anew.
+// A class for its shouldComponentUpdate: thousands of cells are compared and few redrawn.
 class MapCell extends Component<CellProps> {
   override shouldComponentUpdate(next: CellProps): boolean {
     const {row, text, dimmed, reached} = this.props;

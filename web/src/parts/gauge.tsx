@@ -9,7 +9,7 @@ const KINDS: Record<Budget["kind"], string> = {
   disruption: "disruption budget",
 };
 
-// Up to so many places each is drawn as one.
+// Up to this many places, each is drawn as one.
 const MOST_PLACES = 24;
 
 function Bar({budget}: {budget: Budget}) {

@@ -12,7 +12,7 @@ import {Entries} from "../parts/entries";
 import {WhyTree} from "../parts/why_tree";
 import {viewHref} from "../route";
 
-// The story is asked for again when something happened that may be part of it, once a second at the most.
+// The story is fetched again when something happened that may be part of it, at most once a second.
 const SHORTEST_PAUSE = 1000;
 
 interface Told {

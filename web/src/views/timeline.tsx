@@ -12,7 +12,7 @@ import type {Route} from "../route";
 
 const PAGE = 200;
 
-// Of one node the server remembers more than the stream tells of all.
+// For one node the server remembers more than the stream carries for all.
 function useEntries(fleet: Fleet, node: string): Entry[] {
   const [remembered, setRemembered] = useState<{node: string; entries: Entry[]}>({node: "", entries: []});
   const exact = store.node(node) !== undefined;

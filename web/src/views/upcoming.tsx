@@ -18,7 +18,7 @@ interface Asked {
   error: ApiError | null;
 }
 
-// Asks until the plan is complete; `round` is another one each time a new plan is wanted.
+// Asks until the plan is complete; `round` changes each time a new plan is wanted.
 function usePlan(round: number): Asked {
   const [asked, setAsked] = useState<Asked>({plan: null, error: null});
   useEffect(() => {

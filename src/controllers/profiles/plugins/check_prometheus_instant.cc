@@ -30,7 +30,7 @@ class PrometheusInstant final : public Check {
   CheckResult run(const CheckContext& context) const override {
     const observe::ObservationState state = context.facts.observations.state(source_, context.now);
     CheckResult result;
-    // A value that is not there yet is a place nobody can take; who waits gets it in turn.
+    // A value that has not arrived yet is a place that no node can take; the nodes that wait get it in turn.
     BudgetKey key;
     key.max = 1;
     key.observation = source_;

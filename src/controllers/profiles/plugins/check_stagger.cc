@@ -46,7 +46,7 @@ class Stagger final : public Check {
     result.budget.emplace(budget_, BudgetUse{budget_.max - use.free, use.free_at});
     if (use.first) {
       result.passed = true;
-      // Who is blocked waits for its turn instead: a lease that becomes free is no news for all that wait.
+      // A blocked node waits for its turn instead: a free lease is not news for every node that waits.
       result.topics.push_back(leases.topic(group_));
       result.lease = grab(leases, *use.first);
       if (context.explain) result.reason = fmt::format("lease {} is free", group_.lease_key(*use.first));

@@ -1,5 +1,5 @@
 // Holds every plugin and schedule to what it says about itself: which keys it reads, which it requires, what it takes
-// when they are absent, and that its example works. Whoever adds a plugin need not add anything here.
+// when they are absent, and that its example works. A new plugin needs no addition here.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

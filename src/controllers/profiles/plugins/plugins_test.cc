@@ -159,7 +159,7 @@ TEST_F(PluginsTest, MaxMaintenanceForgetsOldOnes) {
   EXPECT_TRUE(check("maxMaintenance", "{max: 1, skipAfter: 1h}").passed);
   EXPECT_FALSE(check("maxMaintenance", "{max: 1, skipAfter: 3h}").passed);
   put("c", {{std::string(kStateLabel), "in-maintenance"}}, {{std::string(kDataAnnotation), "}"}});
-  // Nobody knows how old it is: it counts, and fails nothing.
+  // Its age is unknown: it counts, and fails nothing.
   EXPECT_TRUE(check("maxMaintenance", "{max: 2, skipAfter: 1h}").passed);
   EXPECT_FALSE(check("maxMaintenance", "{max: 1, skipAfter: 1h}").passed);
   EXPECT_EQ(check("maxMaintenance", "{max: 1, skipAfter: 1h}").error, "");
