@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "kube/election.h"
+#include "kube/lock.h"
 #include "profiles/controller.h"
 #include "replica/model_process.h"
 #include "sim/api_server.h"

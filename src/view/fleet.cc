@@ -4,7 +4,7 @@
 
 #include "io/problems.h"
 #include "kube/cache.h"
-#include "kube/election.h"
+#include "kube/lock.h"
 #include "kube/json_writer.h"
 #include "kube/name_order.h"
 #include "kube/node.h"

@@ -9,7 +9,7 @@
 #include "drain/engine.h"
 #include "io/metrics.h"
 #include "io/problems.h"
-#include "kube/election.h"
+#include "kube/lock.h"
 #include "nodemaintenance/controller.h"
 #include "profiles/controller.h"
 #include "profiles/names.h"

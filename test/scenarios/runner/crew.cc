@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "kube/election.h"
+#include "kube/lock.h"
 #include "kube/events.h"
 #include "profiles/controller.h"
 #include "sim/cluster.h"
