@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "cli/environment.h"
-#include "kube/election.h"
+#include "kube/lock.h"
 #include "version_info.h"
 #include "view/info_source.h"
 #include "view/shown.h"

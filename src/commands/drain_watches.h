@@ -11,7 +11,7 @@
 #include "drain/filter.h"
 #include "kube/disruption_budget.h"
 #include "kube/pod_store.h"
-#include "kube/sink.h"
+#include "kube/watched.h"
 #include "kube/workload.h"
 
 namespace careen::app {
@@ -24,7 +24,7 @@ class DrainWatches {
   void start();
 
   kube::PodStore& pods() { return pods_; }
-  kube::Store<kube::DisruptionBudget>& budgets() { return budgets_; }
+  kube::Store<kube::DisruptionBudget>& budgets() { return budgets_.store(); }
   // One that cannot be looked up is taken to exist: its pods are then left alone or refused, never evicted.
   drain::DaemonSetState daemon_set(std::string_view ns, std::string_view name) const;
 
@@ -40,20 +40,16 @@ class DrainWatches {
   static bool is_about_budgets(std::string_view problem);
 
  private:
-  struct Watch {
-    std::unique_ptr<kube::Sink> sink;
-    std::unique_ptr<kube::Reflector> reflector;
-  };
-  void add(std::unique_ptr<kube::Sink> sink, kube::ReflectorOptions options);
+  std::unique_ptr<kube::Watch> watch(std::unique_ptr<kube::Sink> sink, kube::ReflectorOptions options);
 
   KubeSession& session_;
   kube::PodStore pods_;
-  kube::Store<kube::DisruptionBudget> budgets_;
-  kube::Workloads workloads_;
-  std::vector<Watch> watches_;  // of DaemonSets, budgets, then pods
   io::Gate daemon_sets_settled_;
   io::Gate budgets_settled_;
-  io::Scope scope_;
+  kube::Workloads workloads_;
+  std::unique_ptr<kube::Watch> daemon_sets_;
+  kube::Watched<kube::DisruptionBudget> budgets_;
+  std::vector<std::unique_ptr<kube::Watch>> pod_watches_;  // one, or one a node
 };
 
 }  // namespace careen::app

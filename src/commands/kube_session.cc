@@ -70,10 +70,6 @@ KubeSession::KubeSession(KubeSessionParts parts)
       client(parts.loop, parts.transport, metrics, parts.random),
       interrupted(parts.loop) {}
 
-std::unique_ptr<kube::Reflector> KubeSession::reflector(kube::Sink& sink, kube::ReflectorOptions options) {
-  return std::make_unique<kube::Reflector>(loop, client, metrics, problems, random, sink, std::move(options));
-}
-
 Task<kube::Result<uint64_t>> read_list(KubeSession& session, kube::Resource resource, std::string query,
                                        std::function<io::Result<bool>(kube::RawObject&)> visit) {
   uint64_t version = 0;

@@ -19,7 +19,7 @@
 #include "kube/atoms.h"
 #include "kube/client.h"
 #include "kube/node_decoder.h"
-#include "kube/reflector.h"
+#include "kube/watched.h"
 
 namespace careen::app {
 
@@ -60,8 +60,8 @@ class KubeSession {
   bool heeds_interrupt = false;
 
   io::Wall now() const { return loop.wall_now(); }
-  // `name` is the key of its problems, after "watch ".
-  std::unique_ptr<kube::Reflector> reflector(kube::Sink& sink, kube::ReflectorOptions options);
+  // Of a watch; its name is the key of its problems, after "watch ".
+  kube::WatchParts watch_parts() { return {loop, client, metrics, problems, random}; }
 };
 
 // All objects of a list, read with as few requests as the pages allow; visit() reads each.

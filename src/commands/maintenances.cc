@@ -6,21 +6,11 @@
 
 #include "controllers/nodemaintenance/names.h"
 #include "kube/decode.h"
-#include "kube/sink.h"
 
 namespace careen::app {
 
 using io::Task;
 using nodemaintenance::kResource;
-
-namespace {
-
-Task<void> tell(kube::Reflector* reflector, io::Signal* changed) {
-  co_await reflector->synced_gate().wait();
-  changed->notify();
-}
-
-}  // namespace
 
 Task<kube::Result<std::vector<Maintenance>>> list_maintenances(KubeSession& session) {
   std::vector<Maintenance> all;
@@ -61,21 +51,20 @@ NodeView view_of(const Maintenance& maintenance, io::Wall now) {
   return view;
 }
 
-MaintenanceWatch::MaintenanceWatch(KubeSession& session) : changed_(session.loop), scope_(session.loop) {
-  sink_ = kube::make_sink(store_, [](kube::RawObject& raw) { return kube::decode_object(raw); });
-  kube::ReflectorOptions options;
-  options.resource = kResource;
-  reflector_ = session.reflector(*sink_, std::move(options));
-  store_.subscribe([this](const kube::Object*, const kube::Object*) { changed_.notify(); });
-  scope_.spawn(reflector_->run());
-  scope_.spawn(tell(reflector_.get(), &changed_));
+MaintenanceWatch::MaintenanceWatch(KubeSession& session)
+    : changed_(session.loop), objects_(session.watch_parts(), {.resource = kResource}, [](kube::RawObject& raw) {
+        return kube::decode_object(raw);
+      }) {
+  objects_.store().subscribe([this](const kube::Object*, const kube::Object*) { changed_.notify(); });
+  objects_.on_synced([this] { changed_.notify(); });
+  objects_.start();
 }
 
 Task<void> MaintenanceWatch::changed() { co_await changed_.wait(); }
 
 std::vector<Maintenance> MaintenanceWatch::all() const {
   std::vector<Maintenance> out;
-  store_.for_each([&](const kube::Object& object) { out.push_back(nodemaintenance::parse_maintenance(object)); });
+  store().for_each([&](const kube::Object& object) { out.push_back(nodemaintenance::parse_maintenance(object)); });
   return out;
 }
 

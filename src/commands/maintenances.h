@@ -7,9 +7,8 @@
 #include "commands/kube_session.h"
 #include "commands/progress_view.h"
 #include "controllers/nodemaintenance/maintenance.h"
-#include "kube/cache.h"
 #include "kube/objects.h"
-#include "kube/sink.h"
+#include "kube/watched.h"
 
 namespace careen::app {
 
@@ -33,16 +32,13 @@ class MaintenanceWatch {
 
   // Resumes when something has changed since the last call.
   io::Task<void> changed();
-  io::Gate& known() { return reflector_->synced_gate(); }
-  const kube::Store<kube::Object>& store() const { return store_; }
+  io::Gate& known() { return objects_.synced_gate(); }
+  const kube::Store<kube::Object>& store() const { return objects_.store(); }
   std::vector<Maintenance> all() const;
 
  private:
-  kube::Store<kube::Object> store_;
-  std::unique_ptr<kube::Sink> sink_;
-  std::unique_ptr<kube::Reflector> reflector_;
   io::Signal changed_;
-  io::Scope scope_;
+  kube::Watched<kube::Object> objects_;
 };
 
 }  // namespace careen::app

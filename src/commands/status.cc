@@ -12,7 +12,6 @@
 #include "commands/status_overview.h"
 #include "commands/status_rows.h"
 #include "kube/cache.h"
-#include "kube/sink.h"
 
 namespace careen::app {
 
@@ -82,15 +81,11 @@ class StatusWatch {
   StatusWatch(KubeSession& session, StatusOptions options)
       : session_(session),
         options_(std::move(options)),
-        sink_(kube::make_sink(nodes_, session.nodes)),
+        nodes_(session.watch_parts(), chosen(options_), session.nodes),
         changed_(session.loop),
         known_(session.loop),
         scope_(session.loop) {
-    kube::ReflectorOptions all;
-    all.resource = kube::resources::nodes;
-    if (options_.nodes.size() == 1) all.field_selector = "metadata.name=" + options_.nodes.front();
-    reflector_ = session.reflector(*sink_, std::move(all));
-    nodes_.subscribe([this](const kube::Node*, const kube::Node*) { changed_.notify(); });
+    nodes_.store().subscribe([this](const kube::Node*, const kube::Node*) { changed_.notify(); });
     // A cluster without NodeMaintenances is none of the user's problems here.
     session_.on_problem = [this](std::string_view key, std::string_view message) {
       known_.open();
@@ -102,7 +97,7 @@ class StatusWatch {
   Task<int> main() {
     session_.heeds_interrupt = true;
     maintenances_.emplace(session_);
-    scope_.spawn(reflector_->run());
+    nodes_.start();
     scope_.spawn(pass_on());
     co_await io::race(session_.loop, follow(), io::wait_for(session_.interrupted));
     session_.screen.freeze();
@@ -110,6 +105,11 @@ class StatusWatch {
   }
 
  private:
+  static kube::ReflectorOptions chosen(const StatusOptions& options) {
+    if (options.nodes.size() != 1) return {.resource = kube::resources::nodes};
+    return kube::ReflectorOptions::of_one(kube::resources::nodes, "", options.nodes.front());
+  }
+
   Task<void> pass_on() {
     co_await maintenances_->known().wait();
     known_.open();
@@ -120,7 +120,7 @@ class StatusWatch {
   }
 
   Task<void> follow() {
-    co_await reflector_->synced_gate().wait();
+    co_await nodes_.synced_gate().wait();
     co_await known_.wait();
     while (true) {
       const auto rows = current();
@@ -138,7 +138,7 @@ class StatusWatch {
   std::vector<StatusRow> current() const {
     const std::set<std::string> wanted(options_.nodes.begin(), options_.nodes.end());
     std::vector<kube::Node> nodes;
-    nodes_.for_each([&](const kube::Node& node) {
+    nodes_.store().for_each([&](const kube::Node& node) {
       if (wanted.empty() || wanted.contains(node.name)) nodes.push_back(node);
     });
     std::vector<Maintenance> maintenances = maintenances_->all();
@@ -190,9 +190,7 @@ class StatusWatch {
 
   KubeSession& session_;
   StatusOptions options_;
-  kube::Store<kube::Node> nodes_;
-  std::unique_ptr<kube::Sink> sink_;
-  std::unique_ptr<kube::Reflector> reflector_;
+  kube::Watched<kube::Node> nodes_;
   std::optional<MaintenanceWatch> maintenances_;
   std::vector<StatusRow> shown_;
   bool begun_ = false;

@@ -80,6 +80,13 @@ struct Metrics::Parts {
   std::map<std::string, FamilyOf<prometheus::Gauge, GaugeSeries>> gauges;
   std::map<std::string, FamilyOf<prometheus::Histogram, HistogramSeries>> histograms;
   std::vector<std::function<void()>> updates;
+  std::vector<std::weak_ptr<std::function<void()>>> passing_updates;
+
+  void update() {
+    for (const auto& one : updates) one();
+    std::erase_if(passing_updates, [](const auto& one) { return one.expired(); });
+    for (const auto& one : passing_updates) (*one.lock())();
+  }
 
   template <class Families, class Builder, class... Arguments>
   auto& series(Families& families, Builder builder, const std::string& name, const std::string& help,
@@ -133,8 +140,14 @@ void Metrics::drop_counter(const std::string& name, const Labels& labels) {
 
 void Metrics::before_scrape(std::function<void()> update) { parts_->updates.push_back(std::move(update)); }
 
+std::shared_ptr<void> Metrics::before_scrape_while(std::function<void()> update) {
+  auto kept = std::make_shared<std::function<void()>>(std::move(update));
+  parts_->passing_updates.push_back(kept);
+  return kept;
+}
+
 std::string Metrics::expose() {
-  for (const auto& update : parts_->updates) update();
+  parts_->update();
   auto families = parts_->registry.Collect();
   // The registry keeps its series in a hash table; sorted, two expositions can be compared.
   std::sort(families.begin(), families.end(), [](const auto& a, const auto& b) { return a.name < b.name; });

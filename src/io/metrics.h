@@ -47,6 +47,8 @@ class Metrics {
   void drop_counter(const std::string& name, const Labels& labels);
   // Called before each exposition, to set gauges whose value is only known on demand.
   void before_scrape(std::function<void()> update);
+  // The same, until what is returned is destroyed.
+  [[nodiscard]] std::shared_ptr<void> before_scrape_while(std::function<void()> update);
 
   std::string expose();
 

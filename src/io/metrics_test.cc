@@ -66,6 +66,16 @@ TEST(MetricsTest, UpdatesRunBeforeEachScrape) {
   EXPECT_THAT(metrics.expose(), HasSubstr("# HELP age line one\\nline two\n# TYPE age gauge\nage 2\n"));
 }
 
+TEST(MetricsTest, AnUpdateThatIsGoneDoesNotRun) {
+  Metrics metrics;
+  int calls = 0;
+  auto kept = metrics.before_scrape_while([&] { ++calls; });
+  metrics.expose();
+  kept.reset();
+  metrics.expose();
+  EXPECT_EQ(calls, 1);
+}
+
 TEST(MetricsTest, ProcessMetrics) {
   Metrics metrics;
   add_process_metrics(metrics);

@@ -18,6 +18,8 @@ class Problems {
   // `key` is short and stable ("config", "watch nodes"); `message` says what is wrong and what happens now.
   void raise(std::string_view key, std::string_view message);
   void clear(std::string_view key);
+  // Whoever had it is gone, and nobody knows whether it was solved: as clear(), but the log does not say that it was.
+  void drop(std::string_view key);
   const std::map<std::string, std::string, std::less<>>& open() const { return open_; }
 
   // Called when a problem has appeared or changed, and, with null, when it is gone.
@@ -25,6 +27,8 @@ class Problems {
   void on_change(Listener listener) { listener_ = std::move(listener); }
 
  private:
+  bool take_out(std::string_view key);
+
   Log log_;
   Listener listener_;
   std::map<std::string, std::string, std::less<>> open_;

@@ -1,5 +1,6 @@
-// What the tests of leader election share: a server that keeps the one Lease, the ways of replicas to it with what can
-// go wrong on them, and a fixture that checks at every step that no two replicas may write at once.
+// What the tests of leader election share: a server that keeps the one lock, the ways of replicas to it with what can
+// go wrong on them, and a fixture that checks at every step that no two replicas may write at once. Each test runs once
+// for each kind of object that may hold the record.
 #pragma once
 
 #include <gmock/gmock.h>
@@ -24,6 +25,7 @@
 #include "io/virtual_time.h"
 #include "kube/client.h"
 #include "kube/election.h"
+#include "kube/events.h"
 #include "kube/transport.h"
 
 namespace careen::kube {
@@ -35,9 +37,12 @@ inline Response refusal(int code, std::string reason) {
   return {code, json::serialize(body), std::nullopt};
 }
 
-// The one Lease, as an API server keeps it: versions, conflicts, watches.
-class LeaseServer {
+// The one lock, as an API server keeps it: versions, conflicts, watches. What tests see of it is always a Lease; for
+// a lock in a ConfigMap the server translates on the way in and out.
+class LockServer {
  public:
+  explicit LockServer(LockKind kind = LockKind::lease) : kind_(kind) {}
+
   struct Watcher {
     explicit Watcher(io::Loop& loop) : arrived(loop) {}
     io::Signal arrived;
@@ -48,7 +53,7 @@ class LeaseServer {
   Response handle(const Request& request) {
     ++count[request.method];
     if (request.method == "GET") return lease ? ok() : refusal(404, "NotFound");
-    json::object object = json::parse(request.body).as_object();
+    json::object object = received(request.body);
     if (request.method == "POST") {
       if (lease) return refusal(409, "AlreadyExists");
       object["metadata"].as_object()["uid"] = "uid-" + std::to_string(version_);
@@ -89,7 +94,7 @@ class LeaseServer {
   int64_t number(std::string_view field) const { return lease->at("spec").at(field).as_int64(); }
 
   std::string line(std::string_view type) const {
-    return json::serialize(json::object{{"type", type}, {"object", *lease}}) + "\n";
+    return json::serialize(json::object{{"type", type}, {"object", sent()}}) + "\n";
   }
   std::shared_ptr<Watcher> watch(io::Loop& loop) {
     ++count["WATCH"];
@@ -99,12 +104,46 @@ class LeaseServer {
     return watcher;
   }
 
+  bool garbled = false;  // the record in the ConfigMap cannot be read
   std::optional<json::object> lease;
   std::vector<std::string> holders;  // each change of the holder
   std::map<std::string, int> count;  // requests that arrived
 
  private:
-  Response ok() { return {200, json::serialize(*lease), std::nullopt}; }
+  static constexpr std::string_view kRecord = "control-plane.alpha.kubernetes.io/leader";
+
+  Response ok() { return {200, json::serialize(sent()), std::nullopt}; }
+  static void rename(json::object& fields, std::string_view from, std::string_view to) {
+    if (const auto* value = fields.if_contains(from)) {
+      fields[to] = json::value(*value);
+      fields.erase(from);
+    }
+  }
+  json::object sent() const {
+    json::object object = *lease;
+    if (kind_ == LockKind::lease) return object;
+    const json::value spec = object.contains("spec") ? object.at("spec") : json::value();
+    object.erase("spec");
+    if (!spec.is_object()) return object;
+    json::object fields = spec.as_object();
+    rename(fields, "leaseTransitions", "leaderTransitions");
+    json::object& meta = object["metadata"].as_object();
+    if (!meta.contains("annotations")) meta["annotations"] = json::object();
+    meta["annotations"].as_object()[kRecord] = garbled ? "{\"holderIdentity\":" : json::serialize(fields);
+    return object;
+  }
+  json::object received(const std::string& body) const {
+    json::object object = json::parse(body).as_object();
+    EXPECT_EQ(object.contains("spec"), kind_ == LockKind::lease);
+    if (kind_ == LockKind::lease) return object;
+    json::object& annotations = object["metadata"].as_object()["annotations"].as_object();
+    json::object fields = json::parse(annotations.at(kRecord).as_string()).as_object();
+    EXPECT_FALSE(fields.contains("leaseTransitions"));
+    rename(fields, "leaderTransitions", "leaseTransitions");
+    annotations.erase(kRecord);
+    object["spec"] = std::move(fields);
+    return object;
+  }
   void announce(std::string_view type) {
     std::erase_if(watchers_, [](const auto& w) { return w.expired(); });
     for (const auto& weak : watchers_) {
@@ -114,6 +153,7 @@ class LeaseServer {
       watcher->arrived.notify();
     }
   }
+  LockKind kind_;
   uint64_t version_ = 1000;
   std::vector<std::weak_ptr<Watcher>> watchers_;
 };
@@ -121,7 +161,7 @@ class LeaseServer {
 // The way of one replica to the server, with what can go wrong on it.
 class Wire final : public Transport {
  public:
-  Wire(io::Loop& loop, LeaseServer& server, io::Scope& late) : loop_(loop), server_(server), late_(late) {}
+  Wire(io::Loop& loop, LockServer& server, io::Scope& late) : loop_(loop), server_(server), late_(late) {}
 
   bool cut = false;                       // nothing arrives, neither there nor here
   bool lose_answers = false;              // writes take effect, their answers get lost
@@ -175,7 +215,7 @@ class Wire final : public Transport {
  private:
   class Events final : public Stream {
    public:
-    Events(Wire& wire, std::shared_ptr<LeaseServer::Watcher> w) : wire_(wire), watcher_(std::move(w)) {}
+    Events(Wire& wire, std::shared_ptr<LockServer::Watcher> w) : wire_(wire), watcher_(std::move(w)) {}
     io::Task<io::Result<bool>> read(std::string& into) override {
       while (watcher_->lines.empty()) co_await watcher_->arrived.wait();
       co_await io::sleep_for(wire_.loop_, wire_.watch_delay);
@@ -190,7 +230,7 @@ class Wire final : public Transport {
 
    private:
     Wire& wire_;
-    std::shared_ptr<LeaseServer::Watcher> watcher_;
+    std::shared_ptr<LockServer::Watcher> watcher_;
   };
 
   io::Task<io::Result<Response>> hang(io::Duration timeout) {
@@ -204,9 +244,9 @@ class Wire final : public Transport {
   }
 
   io::Loop& loop_;
-  LeaseServer& server_;
+  LockServer& server_;
   io::Scope& late_;
-  std::weak_ptr<LeaseServer::Watcher> watcher_;
+  std::weak_ptr<LockServer::Watcher> watcher_;
 };
 
 struct LogLines final : io::LogSink {
@@ -218,7 +258,7 @@ struct LogLines final : io::LogSink {
 };
 
 struct Replica {
-  Replica(io::Loop& l, LeaseServer& server, io::Scope& late, const std::string& identity, uint64_t seed,
+  Replica(io::Loop& l, LockServer& server, io::Scope& late, const std::string& identity, uint64_t seed,
           ElectionOptions options = {})
       : loop(l),
         wire(loop, server, late),
@@ -253,11 +293,13 @@ struct Replica {
   bool alive = true;
 };
 
-class ElectionTest : public testing::Test {
+class ElectionTest : public testing::TestWithParam<LockKind> {
  protected:
+  explicit ElectionTest(LockKind k = GetParam()) : kind(k) {}
   Replica& add(const char* identity, io::Duration skew = {}) {
     loops.push_back(time.make_loop(skew));
-    replicas.push_back(std::make_unique<Replica>(*loops.back(), server, late, identity, replicas.size() + 1));
+    replicas.push_back(
+        std::make_unique<Replica>(*loops.back(), server, late, identity, replicas.size() + 1, options()));
     replicas.back()->start();
     return *replicas.back();
   }
@@ -304,8 +346,15 @@ class ElectionTest : public testing::Test {
                                           [](const auto& r) { return r->alive && r->election.leading(); }));
   }
 
+  ElectionOptions options() const {
+    ElectionOptions of_kind;
+    of_kind.kind = kind;
+    return of_kind;
+  }
+
+  LockKind kind;
   io::VirtualTime time;
-  LeaseServer server;
+  LockServer server{kind};
   std::unique_ptr<io::Loop> server_loop = time.make_loop();
   std::vector<std::unique_ptr<io::Loop>> loops;
   std::vector<std::unique_ptr<Replica>> replicas;

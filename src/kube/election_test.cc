@@ -23,7 +23,10 @@ using testing::Ge;
 using testing::HasSubstr;
 using testing::Le;
 
-TEST_F(ElectionTest, TheFirstMakesTheLease) {
+INSTANTIATE_TEST_SUITE_P(On, ElectionTest, testing::Values(LockKind::lease, LockKind::config_map),
+                         [](const auto& kind) { return kind.param == LockKind::lease ? "Lease" : "ConfigMap"; });
+
+TEST_P(ElectionTest, TheFirstMakesTheLease) {
   Replica& a = add("a_1");
   EXPECT_LT(time_to([&] { return a.election.leading(); }), milliseconds{100});
   EXPECT_EQ(server.text("holderIdentity"), "a_1");
@@ -35,10 +38,12 @@ TEST_F(ElectionTest, TheFirstMakesTheLease) {
   EXPECT_EQ(a.election.uid(), "uid-1000");
   EXPECT_TRUE(a.election.leading_gate().is_open());
   EXPECT_THAT(a.events, ElementsAre("a_1 became leader"));
-  EXPECT_THAT(a.metrics.expose(), HasSubstr("leader_election_master_status{name=\"lock\"} 1"));
+  const std::string name = kind == LockKind::lease ? "lock" : "configmaps/lock";
+  EXPECT_THAT(a.metrics.expose(), HasSubstr("leader_election_master_status{name=\"" + name + "\"} 1"));
+  EXPECT_EQ(a.election.reference().kind, kind == LockKind::lease ? "Lease" : "ConfigMap");
 }
 
-TEST_F(ElectionTest, RenewsWithOneWriteEveryFiveSeconds) {
+TEST_P(ElectionTest, RenewsWithOneWriteEveryFiveSeconds) {
   Replica& a = add("a_1");
   ASSERT_TRUE(lead(a));
   const std::string acquired = server.text("acquireTime");
@@ -52,7 +57,7 @@ TEST_F(ElectionTest, RenewsWithOneWriteEveryFiveSeconds) {
 }
 
 // Followers hear of everything through the watch: as long as it lives they ask for nothing.
-TEST_F(ElectionTest, FollowersSendNothing) {
+TEST_P(ElectionTest, FollowersSendNothing) {
   Replica& a = add("a_1");
   ASSERT_TRUE(lead(a));
   Replica& b = add("b_2");
@@ -65,7 +70,7 @@ TEST_F(ElectionTest, FollowersSendNothing) {
   EXPECT_EQ(b.election.state(), Election::State::standby);
 }
 
-TEST_F(ElectionTest, ACrashedLeaderIsReplacedAfterTheLeaseRanOutAndNotBefore) {
+TEST_P(ElectionTest, ACrashedLeaderIsReplacedAfterTheLeaseRanOutAndNotBefore) {
   Replica& a = add("a_1");
   ASSERT_TRUE(lead(a));
   Replica& b = add("b_2");
@@ -83,7 +88,7 @@ TEST_F(ElectionTest, ACrashedLeaderIsReplacedAfterTheLeaseRanOutAndNotBefore) {
   EXPECT_EQ(server.holders.size(), 2u);
 }
 
-TEST_F(ElectionTest, AReleasedLockIsTakenWithinASecond) {
+TEST_P(ElectionTest, AReleasedLockIsTakenWithinASecond) {
   Replica& a = add("a_1");
   ASSERT_TRUE(lead(a));
   Replica& b = add("b_2");
@@ -98,14 +103,14 @@ TEST_F(ElectionTest, AReleasedLockIsTakenWithinASecond) {
   EXPECT_LT(took, milliseconds{200});
   EXPECT_EQ(a.scope.running(), 0) << "run() has returned";
   EXPECT_THAT(a.events, ElementsAre("a_1 became leader", "a_1 stopped leading"));
-  EXPECT_THAT(a.metrics.expose(), HasSubstr("leader_election_master_status{name=\"lock\"} 0"));
+  EXPECT_THAT(a.metrics.expose(), HasSubstr("lock\"} 0"));
   run(minutes{1});
   EXPECT_EQ(leaders(), 1);
   EXPECT_EQ(server.holders.size(), 3u) << "a, nobody, the new one";
 }
 
 // What client-go writes when it gives a lock back.
-TEST_F(ElectionTest, ReleasingEmptiesTheRecord) {
+TEST_P(ElectionTest, ReleasingEmptiesTheRecord) {
   Replica& a = add("a_1");
   ASSERT_TRUE(lead(a));
   server.spec()["leaseTransitions"] = 7;
@@ -121,7 +126,7 @@ TEST_F(ElectionTest, ReleasingEmptiesTheRecord) {
 
 // A renewal is under way when the lock is given back: it must not bring the old holder back to life, whether it
 // arrives before our first look, between that and our write, or after it.
-TEST_F(ElectionTest, ReleasingDuringARenewal) {
+TEST_P(ElectionTest, ReleasingDuringARenewal) {
   for (const int delay : {1, 3, 5, 300}) {
     SCOPED_TRACE(delay);
     Replica& a = add("a_1");
@@ -151,7 +156,7 @@ TEST(ElectionReleaseTest, AtAnyPoint) {
     SCOPED_TRACE(moment);
     io::VirtualTime time;
     const auto loop = time.make_loop();
-    LeaseServer server;
+    LockServer server;
     io::Scope late(*loop);
     Replica a(*loop, server, late, "a_1", 1);
     // Its timer is older than those of the answers, so it runs first where both are due.
@@ -169,7 +174,7 @@ TEST(ElectionReleaseTest, AtAnyPoint) {
   EXPECT_GT(led, 20);
 }
 
-TEST_F(ElectionTest, ReleasingWithoutAServerEndsInTime) {
+TEST_P(ElectionTest, ReleasingWithoutAServerEndsInTime) {
   Replica& a = add("a_1");
   ASSERT_TRUE(lead(a));
   a.wire.set_cut(true);
@@ -177,7 +182,7 @@ TEST_F(ElectionTest, ReleasingWithoutAServerEndsInTime) {
   EXPECT_LE(time_to([&] { return a.scope.running() == 0; }), seconds{11});
 }
 
-TEST_F(ElectionTest, AFollowerThatIsReleasedLeavesTheLockAlone) {
+TEST_P(ElectionTest, AFollowerThatIsReleasedLeavesTheLockAlone) {
   Replica& a = add("a_1");
   ASSERT_TRUE(lead(a));
   Replica& b = add("b_2");
@@ -190,7 +195,7 @@ TEST_F(ElectionTest, AFollowerThatIsReleasedLeavesTheLockAlone) {
   EXPECT_TRUE(b.events.empty());
 }
 
-TEST_F(ElectionTest, ALeaderCutOffStopsBeforeAnotherBegins) {
+TEST_P(ElectionTest, ALeaderCutOffStopsBeforeAnotherBegins) {
   Replica& a = add("a_1");
   ASSERT_TRUE(lead(a));
   Replica& b = add("b_2");
@@ -208,7 +213,7 @@ TEST_F(ElectionTest, ALeaderCutOffStopsBeforeAnotherBegins) {
 }
 
 // A short cut is ridden out by quick retries.
-TEST_F(ElectionTest, AShortCutCostsNothing) {
+TEST_P(ElectionTest, AShortCutCostsNothing) {
   Replica& a = add("a_1");
   ASSERT_TRUE(lead(a));
   add("b_2");
@@ -224,7 +229,7 @@ TEST_F(ElectionTest, AShortCutCostsNothing) {
   EXPECT_TRUE(a.problems.open().empty());
 }
 
-TEST_F(ElectionTest, TheWindowShrinksFromTheMomentOfSending) {
+TEST_P(ElectionTest, TheWindowShrinksFromTheMomentOfSending) {
   Replica& a = add("a_1");
   ASSERT_TRUE(lead(a));
   const auto sent = time.now() - 2 * a.wire.latency;
@@ -237,7 +242,7 @@ TEST_F(ElectionTest, TheWindowShrinksFromTheMomentOfSending) {
 }
 
 // The answer to a renewal got lost but it took effect: the lease shows it, and it counts from when it was sent.
-TEST_F(ElectionTest, ARenewalWhoseAnswerGotLostCountsFromItsSending) {
+TEST_P(ElectionTest, ARenewalWhoseAnswerGotLostCountsFromItsSending) {
   Replica& a = add("a_1");
   a.wire.refuse_watch = refusal(403, "Forbidden");
   ASSERT_TRUE(lead(a));
@@ -261,7 +266,7 @@ TEST_F(ElectionTest, ARenewalWhoseAnswerGotLostCountsFromItsSending) {
 }
 
 // The lease names us as its holder, but the renewTime is none of ours: nothing is gained by that.
-TEST_F(ElectionTest, ARenewTimeOfSomebodyElseDoesNotCount) {
+TEST_P(ElectionTest, ARenewTimeOfSomebodyElseDoesNotCount) {
   Replica& a = add("a_1");
   a.wire.refuse_watch = refusal(403, "Forbidden");
   ASSERT_TRUE(lead(a));
@@ -275,7 +280,7 @@ TEST_F(ElectionTest, ARenewTimeOfSomebodyElseDoesNotCount) {
   ASSERT_TRUE(run_until([&] { return a.election.state() == Election::State::lost; }, seconds{4}));
 }
 
-TEST_F(ElectionTest, LivesWithAnswersThatAreAllLost) {
+TEST_P(ElectionTest, LivesWithAnswersThatAreAllLost) {
   Replica& a = add("a_1");
   ASSERT_TRUE(lead(a));
   Replica& b = add("b_2");
@@ -287,7 +292,7 @@ TEST_F(ElectionTest, LivesWithAnswersThatAreAllLost) {
 }
 
 // Writes arrive after they were given up; each then conflicts or is found later, and never counts for more.
-TEST_F(ElectionTest, LateWritesDoNotMakeTwoLeaders) {
+TEST_P(ElectionTest, LateWritesDoNotMakeTwoLeaders) {
   Replica& a = add("a_1");
   ASSERT_TRUE(lead(a));
   Replica& b = add("b_2");
@@ -302,7 +307,7 @@ TEST_F(ElectionTest, LateWritesDoNotMakeTwoLeaders) {
 }
 
 // An acquisition that timed out but took effect is found and used.
-TEST_F(ElectionTest, AnAcquisitionWhoseAnswerGotLostIsAdopted) {
+TEST_P(ElectionTest, AnAcquisitionWhoseAnswerGotLostIsAdopted) {
   Replica& a = add("a_1");
   a.wire.lose_answers = true;
   run(seconds{6});
@@ -314,7 +319,7 @@ TEST_F(ElectionTest, AnAcquisitionWhoseAnswerGotLostIsAdopted) {
   EXPECT_EQ(server.number("leaseTransitions"), 0);
 }
 
-TEST_F(ElectionTest, WallClocksDoNotMatter) {
+TEST_P(ElectionTest, WallClocksDoNotMatter) {
   Replica& a = add("a_1", hours{1});
   ASSERT_TRUE(lead(a));
   Replica& b = add("b_2", -hours{1});
@@ -330,7 +335,7 @@ TEST_F(ElectionTest, WallClocksDoNotMatter) {
 }
 
 // The holder asks for a longer lease than ours: it gets it.
-TEST_F(ElectionTest, ALongerLeaseOfTheHolderIsRespected) {
+TEST_P(ElectionTest, ALongerLeaseOfTheHolderIsRespected) {
   server.store(json::object{{"apiVersion", "coordination.k8s.io/v1"},
                             {"kind", "Lease"},
                             {"metadata", {{"name", "lock"}, {"namespace", "kube-system"}}},
@@ -347,14 +352,14 @@ TEST_F(ElectionTest, ALongerLeaseOfTheHolderIsRespected) {
 }
 
 // A lease that somebody made without a spec, or with an empty one, is free.
-TEST_F(ElectionTest, ALeaseWithoutASpecIsFree) {
+TEST_P(ElectionTest, ALeaseWithoutASpecIsFree) {
   server.lease = json::object{{"metadata", {{"name", "lock"}, {"resourceVersion", "7"}}}, {"spec", nullptr}};
   Replica& a = add("a_1");
   EXPECT_LT(time_to([&] { return a.election.leading(); }), milliseconds{100});
   EXPECT_EQ(server.text("holderIdentity"), "a_1");
 }
 
-TEST_F(ElectionTest, WhatOthersWroteIntoTheLeaseStays) {
+TEST_P(ElectionTest, WhatOthersWroteIntoTheLeaseStays) {
   server.store(json::object{{"apiVersion", "coordination.k8s.io/v1"},
                             {"kind", "Lease"},
                             {"metadata",
@@ -384,7 +389,7 @@ TEST_F(ElectionTest, WhatOthersWroteIntoTheLeaseStays) {
 }
 
 // Somebody hands the lock to another: the leader hears of it from the watch and stops at once.
-TEST_F(ElectionTest, ALeaderWhoseLockWasTakenStopsAtOnce) {
+TEST_P(ElectionTest, ALeaderWhoseLockWasTakenStopsAtOnce) {
   Replica& a = add("a_1");
   ASSERT_TRUE(lead(a));
   run(seconds{2});
@@ -397,7 +402,7 @@ TEST_F(ElectionTest, ALeaderWhoseLockWasTakenStopsAtOnce) {
 }
 
 // Without a watch the next renewal finds it.
-TEST_F(ElectionTest, AConflictThatShowsAnotherHolderIsALoss) {
+TEST_P(ElectionTest, AConflictThatShowsAnotherHolderIsALoss) {
   Replica& a = add("a_1");
   a.wire.refuse_watch = refusal(403, "Forbidden");
   ASSERT_TRUE(lead(a));
@@ -407,7 +412,7 @@ TEST_F(ElectionTest, AConflictThatShowsAnotherHolderIsALoss) {
   EXPECT_EQ(server.text("holderIdentity"), "somebody");
 }
 
-TEST_F(ElectionTest, ADeletedLeaseIsMadeAgainByItsHolder) {
+TEST_P(ElectionTest, ADeletedLeaseIsMadeAgainByItsHolder) {
   Replica& a = add("a_1");
   ASSERT_TRUE(lead(a));
   Replica& b = add("b_2");
@@ -424,7 +429,7 @@ TEST_F(ElectionTest, ADeletedLeaseIsMadeAgainByItsHolder) {
 }
 
 // Nobody makes it again: the followers still wait until its last holder must have stopped.
-TEST_F(ElectionTest, ADeletedLeaseProtectsItsHolderUntilItWouldHaveRunOut) {
+TEST_P(ElectionTest, ADeletedLeaseProtectsItsHolderUntilItWouldHaveRunOut) {
   Replica& a = add("a_1");
   ASSERT_TRUE(lead(a));
   Replica& b = add("b_2");
@@ -436,9 +441,9 @@ TEST_F(ElectionTest, ADeletedLeaseProtectsItsHolderUntilItWouldHaveRunOut) {
   EXPECT_EQ(server.text("holderIdentity"), "b_2");
 }
 
-TEST_F(ElectionTest, MissingRightsAreOneProblemThatEnds) {
+TEST_P(ElectionTest, MissingRightsAreOneProblemThatEnds) {
   loops.push_back(time.make_loop());
-  replicas.push_back(std::make_unique<Replica>(*loops.back(), server, late, "a_1", 1));
+  replicas.push_back(std::make_unique<Replica>(*loops.back(), server, late, "a_1", 1, options()));
   Replica& a = *replicas.back();
   a.wire.refuse = refusal(403, "Forbidden");
   a.start();
@@ -453,7 +458,7 @@ TEST_F(ElectionTest, MissingRightsAreOneProblemThatEnds) {
 }
 
 // Reading is allowed and writing is not: still one message, not one for each turn.
-TEST_F(ElectionTest, RightsToReadAloneAreOneProblem) {
+TEST_P(ElectionTest, RightsToReadAloneAreOneProblem) {
   Replica& a = add("a_1");
   a.wire.refuse_writes = refusal(403, "Forbidden");
   run(minutes{5});
@@ -462,7 +467,7 @@ TEST_F(ElectionTest, RightsToReadAloneAreOneProblem) {
 }
 
 // A follower that could not reach the server for a while has nothing to say when it is back.
-TEST_F(ElectionTest, AFollowersProblemEndsWithTheCut) {
+TEST_P(ElectionTest, AFollowersProblemEndsWithTheCut) {
   Replica& a = add("a_1");
   ASSERT_TRUE(lead(a));
   Replica& b = add("b_2");
@@ -476,7 +481,27 @@ TEST_F(ElectionTest, AFollowersProblemEndsWithTheCut) {
   EXPECT_TRUE(a.election.leading());
 }
 
-TEST_F(ElectionTest, WithoutAWatchTheLeaseIsReadEveryFewSeconds) {
+// Nobody takes what nobody can read, and who held it stops in time.
+TEST_P(ElectionTest, ARecordThatCannotBeReadIsNobodysToTake) {
+  if (kind == LockKind::lease) GTEST_SKIP() << "a Lease is read field by field";
+  Replica& a = add("a_1");
+  ASSERT_TRUE(lead(a));
+  Replica& b = add("b_2");
+  run(seconds{7});
+  server.garbled = true;
+  a.wire.refuse_writes = refusal(409, "Conflict");
+  server.touch();
+  run(minutes{1});
+  EXPECT_EQ(a.election.state(), Election::State::lost);
+  EXPECT_FALSE(b.election.leading());
+  EXPECT_THAT(b.problems.open().at("leader election"), HasSubstr("is no record of a leader election"));
+  server.garbled = false;
+  server.touch();
+  EXPECT_TRUE(lead(b));
+  EXPECT_TRUE(b.problems.open().empty());
+}
+
+TEST_P(ElectionTest, WithoutAWatchTheLeaseIsReadEveryFewSeconds) {
   Replica& a = add("a_1");
   ASSERT_TRUE(lead(a));
   Replica& b = add("b_2");
@@ -490,7 +515,7 @@ TEST_F(ElectionTest, WithoutAWatchTheLeaseIsReadEveryFewSeconds) {
 }
 
 // A watch that went silent without ending is replaced, so that the next hand-over is quick again.
-TEST_F(ElectionTest, ASilentWatchIsOpenedAgain) {
+TEST_P(ElectionTest, ASilentWatchIsOpenedAgain) {
   Replica& a = add("a_1");
   ASSERT_TRUE(lead(a));
   Replica& b = add("b_2");
@@ -507,7 +532,7 @@ TEST_F(ElectionTest, ASilentWatchIsOpenedAgain) {
 }
 
 // The watch lags behind our own writes: what it brings late changes nothing.
-TEST_F(ElectionTest, LateWatchEventsDoNotUndoWhatIsKnown) {
+TEST_P(ElectionTest, LateWatchEventsDoNotUndoWhatIsKnown) {
   server.store(json::object{{"metadata", {{"name", "lock"}}}, {"spec", {{"holderIdentity", "other"}}}}, "ADDED");
   Replica& a = add("a_1");
   a.wire.watch_delay = seconds{3};
@@ -542,7 +567,7 @@ class SuspendableLoop final : public io::Loop {
 
 TEST(ElectionSuspendTest, NothingIsSentAfterWakingUpLate) {
   SuspendableLoop loop;
-  LeaseServer server;
+  LockServer server;
   io::Scope late(loop);
   Replica a(loop, server, late, "a_1", 1);
   a.start();
@@ -562,7 +587,7 @@ TEST(ElectionSuspendTest, NothingIsSentAfterWakingUpLate) {
 
 TEST(ElectionSuspendTest, AShortSuspendIsSurvived) {
   SuspendableLoop loop;
-  LeaseServer server;
+  LockServer server;
   io::Scope late(loop);
   Replica a(loop, server, late, "a_1", 1);
   a.start();
@@ -578,6 +603,7 @@ TEST(ElectionSuspendTest, AShortSuspendIsSurvived) {
 // holds, and when it is over somebody leads.
 TEST(ElectionChaosTest, NeverTwoAtOnce) {
   struct Chaos : ElectionTest {
+    explicit Chaos(LockKind k) : ElectionTest(k) {}
     void TestBody() override {}
     using ElectionTest::add;
     using ElectionTest::leaders;
@@ -591,7 +617,7 @@ TEST(ElectionChaosTest, NeverTwoAtOnce) {
   int takeovers = 0;
   for (uint64_t seed = 1; seed <= 150; ++seed) {
     SCOPED_TRACE(testing::Message() << "seed " << seed);
-    Chaos chaos;
+    Chaos chaos(seed % 3 == 0 ? LockKind::config_map : LockKind::lease);
     io::Random random(seed);
     chaos.time.run_for(milliseconds{random.next() % 1000});
     std::vector<std::string> names;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <set>
 #include <utility>
 
 #include "io/metrics.h"
@@ -63,40 +64,67 @@ std::string_view to_string(Reflector::State state) {
   std::abort();
 }
 
-// Shared with the hook that runs before each scrape, which may outlive the reflector.
 struct Reflector::Meters {
-  Meters(io::Metrics& metrics, const std::string& name, Reflector* owner)
-      : reflector(owner),
-        metrics_(metrics),
-        name_(name),
-        objects(metrics.gauge("careen_cache_objects", "Objects in the watch cache.", {{"resource", name}})),
-        silent(metrics.gauge("careen_cache_silent_seconds",
-                             "Time since the last event, bookmark or list of the watch cache.", {{"resource", name}})),
-        synced(metrics.gauge("careen_cache_synced", "Whether the first list of the watch cache is complete.",
-                             {{"resource", name}})) {
+  Meters(io::Metrics& metrics, std::string name, const Reflector& reflector)
+      : metrics_(metrics),
+        name_(std::move(name)),
+        objects_(gauge("careen_cache_objects", "Objects in the watch cache.")),
+        silent_(
+            gauge("careen_cache_silent_seconds", "Time since the last event, bookmark or list of the watch cache.")),
+        synced(gauge("careen_cache_synced", "Whether the first list of the watch cache is complete.")) {
     for (size_t i = 0; i < events.size(); ++i) {
       const std::string type(to_string(static_cast<EventType>(i)));
-      events[i] = &metrics.counter("careen_cache_events_total", "Events of the watch cache's watches.",
-                                   {{"resource", name}, {"type", type}});
+      events[i] = &counter("careen_cache_events_total", "Events of the watch cache's watches.", "type", type);
     }
     synced.set(0);
+    hook_ = metrics.before_scrape_while([this, &reflector] {
+      objects_.set(static_cast<double>(reflector.sink_.size()));
+      silent_.set(io::to_seconds(reflector.silent_for()));
+    });
+  }
+  ~Meters() {
+    for (const auto& [name, labels] : gauges_) metrics_.drop_gauge(name, labels);
+    for (const auto& [name, labels] : counters_) metrics_.drop_counter(name, labels);
   }
 
   void count_list(std::string_view cause) {
-    metrics_
-        .counter("careen_cache_relists_total", "Lists of the watch cache, by what made them necessary.",
-                 {{"resource", name_}, {"cause", std::string(cause)}})
+    counter("careen_cache_relists_total", "Lists of the watch cache, by what made them necessary.", "cause",
+            std::string(cause))
         .add();
   }
 
-  Reflector* reflector;
+  using Made = std::set<std::pair<std::string, io::Labels>>;
+
+  io::Gauge& gauge(const std::string& name, const std::string& help) {
+    const io::Labels labels{{"resource", name_}};
+    gauges_.emplace(name, labels);
+    return metrics_.gauge(name, help, labels);
+  }
+  io::Counter& counter(const std::string& name, const std::string& help, const std::string& label, std::string value) {
+    const io::Labels labels{{"resource", name_}, {label, std::move(value)}};
+    counters_.emplace(name, labels);
+    return metrics_.counter(name, help, labels);
+  }
+
   io::Metrics& metrics_;
   std::string name_;
-  io::Gauge& objects;
-  io::Gauge& silent;
+  Made gauges_, counters_;
+  io::Gauge& objects_;
+  io::Gauge& silent_;
+  std::shared_ptr<void> hook_;
   io::Gauge& synced;
   std::array<io::Counter*, 5> events{};
 };
+
+ReflectorOptions ReflectorOptions::of_one(Resource resource, std::string ns, const std::string& object,
+                                          std::string name) {
+  ReflectorOptions options;
+  options.resource = std::move(resource);
+  options.ns = std::move(ns);
+  options.field_selector = "metadata.name=" + object;
+  options.name = std::move(name);
+  return options;
+}
 
 Reflector::Reflector(io::Loop& loop, Client& client, io::Metrics& metrics, io::Problems& problems, io::Random& random,
                      Sink& sink, ReflectorOptions options, io::Log log)
@@ -114,15 +142,12 @@ Reflector::Reflector(io::Loop& loop, Client& client, io::Metrics& metrics, io::P
   if (options_.name.empty()) options_.name = options_.resource.plural;
   problem_key_ = "watch " + options_.name;
   log_ = log_.with("resource", options_.name);
-  meters_ = std::make_shared<Meters>(metrics, options_.name, this);
-  metrics.before_scrape([meters = meters_] {
-    if (!meters->reflector) return;
-    meters->objects.set(static_cast<double>(meters->reflector->sink_.size()));
-    meters->silent.set(io::to_seconds(meters->reflector->silent_for()));
-  });
+  meters_ = std::make_unique<Meters>(metrics, options_.name, *this);
 }
 
-Reflector::~Reflector() { meters_->reflector = nullptr; }
+Reflector::~Reflector() {
+  if (problem_) problems_.drop(problem_key_);
+}
 
 io::Task<void> Reflector::run() {
   start_list("start");

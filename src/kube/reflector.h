@@ -37,6 +37,9 @@ struct ReflectorOptions {
   std::string field_selector = {};
   int page_size = 500;
   std::string name = {};  // in metrics and problems; the resource's plural if empty. Two reflectors need two names.
+
+  // Of one object alone.
+  static ReflectorOptions of_one(Resource resource, std::string ns, const std::string& object, std::string name = {});
 };
 
 class Reflector {
@@ -47,7 +50,8 @@ class Reflector {
     waiting,   // something failed; after a pause, on with what failed
   };
 
-  // Everything must outlive the reflector, and the reflector its run().
+  // Everything must outlive the reflector, and the reflector its run(). It takes its problem and its series with it, so
+  // the next one of its name is made when it is gone.
   Reflector(io::Loop& loop, Client& client, io::Metrics& metrics, io::Problems& problems, io::Random& random,
             Sink& sink, ReflectorOptions options, io::Log log = {});
   ~Reflector();
@@ -167,7 +171,7 @@ class Reflector {
   io::Steady alive_{};  // the watch, or an event of it
 
   struct Meters;
-  std::shared_ptr<Meters> meters_;
+  std::unique_ptr<Meters> meters_;
 };
 
 std::string_view to_string(Reflector::State state);

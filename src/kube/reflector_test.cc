@@ -71,6 +71,7 @@ class ReflectorTest : public testing::Test {
 
   void make(ReflectorOptions options) {
     scope.cancel();
+    reflector.reset();
     reflector = std::make_unique<Reflector>(*loop, client, metrics, problems, random, *sink, std::move(options));
   }
   void start() {

@@ -8,6 +8,7 @@ namespace resources {
 const Resource nodes{"", "v1", "nodes", "Node", false};
 const Resource pods{"", "v1", "pods", "Pod", true};
 const Resource namespaces{"", "v1", "namespaces", "Namespace", false};
+const Resource config_maps{"", "v1", "configmaps", "ConfigMap", true};
 const Resource leases{"coordination.k8s.io", "v1", "leases", "Lease", true};
 const Resource core_events{"", "v1", "events", "Event", true};
 const Resource events{"events.k8s.io", "v1", "events", "Event", true};

@@ -13,12 +13,14 @@ struct Resource {
   std::string kind;
   bool namespaced = false;
 
+  // "v1", "coordination.k8s.io/v1"
+  std::string api_version() const { return group.empty() ? version : group + "/" + version; }
   // /api/v1/nodes, /apis/coordination.k8s.io/v1/namespaces/kube-system/leases/x/status …
   std::string path(std::string_view ns = {}, std::string_view name = {}, std::string_view subresource = {}) const;
 };
 
 namespace resources {
-extern const Resource nodes, pods, namespaces, leases, core_events, events;
+extern const Resource nodes, pods, namespaces, config_maps, leases, core_events, events;
 }
 
 }  // namespace careen::kube

@@ -34,7 +34,7 @@ void Replica::Core::listen(ReplicaListener listener) {
   };
   engine_.subscribe([tell](const drain::Key& key) { tell(&L::drain, key); });
   problems_.on_change([tell](const std::string& key, const std::string* message) { tell(&L::problem, key, message); });
-  nodes_.subscribe([tell](const kube::Node* before, const kube::Node* after) {
+  nodes_.store().subscribe([tell](const kube::Node* before, const kube::Node* after) {
     tell(&L::node, after ? after->name : before->name);
   });
   pause_watch_.pauses().subscribe([tell] { tell(&L::pauses); });
@@ -42,8 +42,8 @@ void Replica::Core::listen(ReplicaListener listener) {
   leases_.subscribe([tell](const kube::Lease* before, const kube::Lease* after) {
     if (!only_renewed(before, after)) tell(&L::other);
   });
-  maintenances_.subscribe(other);
-  budgets_.subscribe(other);
+  maintenances_.store().subscribe(other);
+  budgets_.store().subscribe(other);
 }
 
 }  // namespace careen::replica

@@ -4,8 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "io/problems.h"
-#include "kube/election.h"
 #include "kube/json.h"
+#include "kube/lock.h"
 #include "sim/cluster.h"
 #include "sim/object_store.h"
 

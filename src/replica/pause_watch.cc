@@ -18,7 +18,7 @@ constexpr io::Duration kLookEvery = io::seconds{3};
 // How long the known pauses count while no changes can be heard of.
 constexpr io::Duration kTrusted = io::seconds{30};
 
-Task<void> listed_anew(kube::Reflector& reflector) { co_await reflector.refresh(); }
+Task<void> listed_anew(kube::Watch& watch) { co_await watch.refresh(); }
 
 std::string encoded(std::string_view text) {
   std::string out;
@@ -34,35 +34,26 @@ PauseWatch::PauseWatch(PauseWatchParts parts, PauseWatchOptions options, std::fu
     : p_(std::move(parts)),
       options_(std::move(options)),
       writes_events_(std::move(writes_events)),
-      sink_(kube::make_sink(store_, p_.atoms)),
-      reflector_(p_.loop, p_.client, p_.metrics, p_.problems, p_.random, *sink_, reflector_options(), p_.log),
+      lease_({p_.loop, p_.client, p_.metrics, p_.problems, p_.random, p_.log},
+             kube::ReflectorOptions::of_one(kube::resources::leases, options_.ns, std::string(PauseRecord::kLease),
+                                            std::string(PauseRecord::kLease)),
+             p_.atoms),
       known_(p_.loop),
-      refused_(p_.loop),
-      scope_(p_.loop) {
+      refused_(p_.loop) {
   pauses_.unknown("it is not known yet whether somebody has paused anything", p_.loop.wall_now());
-  store_.subscribe([this](const kube::Lease*, const kube::Lease* after) { take(after); });
+  lease_.store().subscribe([this](const kube::Lease*, const kube::Lease* after) { take(after); });
+  lease_.on_synced([this] { read_anew(); });
 }
 
 std::string PauseWatch::place() const { return fmt::format("Lease {}/{}", options_.ns, PauseRecord::kLease); }
 
-kube::ReflectorOptions PauseWatch::reflector_options() {
-  kube::ReflectorOptions options;
-  options.resource = kube::resources::leases;
-  options.ns = options_.ns;
-  options.field_selector = fmt::format("metadata.name={}", PauseRecord::kLease);
-  options.name = PauseRecord::kLease;
-  return options;
+const kube::Lease* PauseWatch::known_lease() const {
+  return lease_.store().find(kube::object_key(options_.ns, PauseRecord::kLease));
 }
 
 Task<void> PauseWatch::run() {
-  scope_.spawn(learn());
-  scope_.spawn(look_why_not());
-  co_await reflector_.run();
-}
-
-Task<void> PauseWatch::learn() {
-  co_await reflector_.synced_gate().wait();
-  read_anew();
+  lease_.start();
+  co_await look_why_not();
 }
 
 // That there is none is no change of anything.
@@ -70,13 +61,13 @@ void PauseWatch::read_anew() {
   refusals_.granted();
   refused_.close();
   unread_ = false;
-  take(store_.find(kube::object_key(options_.ns, PauseRecord::kLease)));
+  take(known_lease());
   known_.open();
 }
 
 Task<void> PauseWatch::fresh() {
   co_await known_.wait();
-  co_await io::race(p_.loop, listed_anew(reflector_), io::wait_for(refused_));
+  co_await io::race(p_.loop, listed_anew(lease_), io::wait_for(refused_));
 }
 
 // The reflector reports whatever keeps it from its list; a missing right is the one thing that we do not wait for, and
@@ -84,7 +75,7 @@ Task<void> PauseWatch::fresh() {
 Task<void> PauseWatch::look_why_not() {
   for (;;) {
     co_await io::sleep_for(p_.loop, kLookEvery);
-    const auto is_current = [this] { return reflector_.synced() && reflector_.blind_for() < kTrusted; };
+    const auto is_current = [this] { return lease_.synced() && lease_.blind_for() < kTrusted; };
     if (is_current()) {
       if (unread_) read_anew();
       continue;
@@ -92,13 +83,13 @@ Task<void> PauseWatch::look_why_not() {
     unread_ = true;
     if (refused_.is_open()) continue;
     kube::CallOptions call;
-    call.query = "limit=1&fieldSelector=" + encoded(reflector_options().field_selector);
+    call.query = "limit=1&fieldSelector=" + encoded(fmt::format("metadata.name={}", PauseRecord::kLease));
     const auto answer = co_await p_.client.list(kube::resources::leases, options_.ns, std::move(call));
     if (is_current()) continue;
     if (answer) {
       refusals_.granted();
       // Watches may be refused where lists are not.
-      reflector_.request_relist();
+      lease_.request_relist();
     } else if (refusals_.missing(answer.error(), p_.loop.now())) {
       go_on_without(answer.error());
     } else {
@@ -119,7 +110,7 @@ void PauseWatch::stand_still(const kube::ApiError& error) {
 
 // What was paused when it was last read stays so: whoever takes the right away resumes nothing.
 void PauseWatch::go_on_without(const kube::ApiError& error) {
-  take(store_.find(kube::object_key(options_.ns, PauseRecord::kLease)));
+  take(known_lease());
   p_.problems.raise(
       kProblem, fmt::format("{} cannot be read: {}; careen goes on {}, and \"careen pause\" and \"careen "
                             "resume\" have no effect until it may list and watch leases in namespace {}",

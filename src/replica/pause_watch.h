@@ -4,7 +4,6 @@
 
 #include <functional>
 #include <map>
-#include <memory>
 #include <string>
 
 #include "budget/pause.h"
@@ -13,13 +12,11 @@
 #include "io/random.h"
 #include "io/sync.h"
 #include "kube/atoms.h"
-#include "kube/cache.h"
 #include "kube/client.h"
 #include "kube/events.h"
 #include "kube/objects.h"
-#include "kube/reflector.h"
-#include "kube/sink.h"
 #include "kube/steady_refusal.h"
+#include "kube/watched.h"
 
 namespace careen::replica {
 
@@ -58,8 +55,7 @@ class PauseWatch {
 
  private:
   std::string place() const;
-  kube::ReflectorOptions reflector_options();
-  io::Task<void> learn();
+  const kube::Lease* known_lease() const;
   void read_anew();
   io::Task<void> look_why_not();
   void stand_still(const kube::ApiError& error);
@@ -74,16 +70,13 @@ class PauseWatch {
   PauseWatchOptions options_;
   std::function<bool()> writes_events_;
   budget::Pauses pauses_;
-  kube::Store<kube::Lease> store_;
-  std::unique_ptr<kube::Sink> sink_;
-  kube::Reflector reflector_;
+  kube::Watched<kube::Lease> lease_;
   io::Gate known_;
   kube::SteadyRefusal refusals_;
   bool unread_ = true;                         // what is known is too old
   io::Gate refused_;                           // the right to read it is missing
   std::map<std::string, budget::Pause> told_;  // by profile
   std::string uid_;                            // of the Lease, as it was last seen
-  io::Scope scope_;
 };
 
 }  // namespace careen::replica

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "controllers/profiles/controller.h"
-#include "kube/election.h"
+#include "kube/lock.h"
 #include "replica/model_process.h"
 #include "sim/api_server.h"
 #include "sim/cluster.h"

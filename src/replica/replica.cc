@@ -6,12 +6,14 @@
 
 #include "controllers/nodemaintenance/names.h"
 #include "controllers/profiles/fleet.h"
+#include "controllers/profiles/hypervisors.h"
 #include "controllers/profiles/names.h"
 #include "controllers/profiles/pod_events.h"
 #include "drain/pod_request.h"
 #include "io/clock_steps.h"
 #include "io/loop.h"
 #include "io/random.h"
+#include "kube/election.h"
 #include "replica/replica_core.h"
 
 namespace careen::replica {
@@ -23,9 +25,7 @@ namespace {
 constexpr io::Duration kFinishWrites = io::seconds{15};
 constexpr io::Duration kFlushEvents = io::seconds{3};
 
-Task<void> race_both(io::Loop& loop, Task<void> first, Task<void> second) {
-  co_await io::race(loop, std::move(first), std::move(second));
-}
+io::Result<kube::Object> as_object(kube::RawObject& raw) { return kube::decode_object(raw); }
 
 }  // namespace
 
@@ -40,21 +40,21 @@ void Replica::stop() { core_->stop(); }
 io::Metrics& Replica::metrics() { return core_->metrics_; }
 io::Problems& Replica::problems() { return core_->problems_; }
 const std::string& Replica::identity() const { return core_->identity_; }
-const kube::Election& Replica::election() const { return core_->election_; }
+const kube::Lock& Replica::election() const { return core_->lock_; }
 const budget::Ledger& Replica::ledger() const { return core_->ledger_; }
-const kube::Store<kube::Node>& Replica::nodes() const { return core_->nodes_; }
+const kube::Store<kube::Node>& Replica::nodes() const { return core_->nodes_.store(); }
 const profiles::Controller& Replica::controller() const { return core_->controller_; }
 const nodemaintenance::Controller& Replica::maintenances() const { return core_->maintenance_; }
 const drain::Engine& Replica::drains() const { return core_->engine_; }
 const budget::Pauses& Replica::pauses() const { return core_->pause_watch_.pauses(); }
 const kube::Store<kube::Object>* Replica::known_maintenances() const {
-  return core_->options_.maintenances ? &core_->maintenances_ : nullptr;
+  return core_->options_.maintenances ? &core_->maintenances_.store() : nullptr;
 }
 kube::Client& Replica::reader() { return core_->open_client_; }
 io::Wall Replica::now() const { return core_->loop_.wall_now(); }
 io::Loop& Replica::loop() { return core_->loop_; }
 const ReplicaOptions& Replica::options() const { return core_->options_; }
-const kube::Store<kube::DisruptionBudget>& Replica::disruption_budgets() const { return core_->budgets_; }
+const kube::Store<kube::DisruptionBudget>& Replica::disruption_budgets() const { return core_->budgets_.store(); }
 bool Replica::running() const { return core_->options_.profiles ? core_->controller_.running() : core_->maintaining_; }
 
 Replica::Core::Core(const Replica& replica, ReplicaParts p, ReplicaOptions options)
@@ -68,16 +68,21 @@ Replica::Core::Core(const Replica& replica, ReplicaParts p, ReplicaOptions optio
       maintenance_client_(loop_, p.transport, metrics_, p.random),
       open_client_(loop_, p.transport, metrics_, p.random),
       lease_client_(loop_, p.lease_transport, metrics_, p.random),
+      random_(p.random),
+      root_log_(p.log),
+      nodes_(watch_parts("nodes"), {.resource = kube::resources::nodes}, decoder_),
       pods_(atoms_, profiles::prefers_operational()),
-      node_sink_(kube::make_sink(nodes_, decoder_)),
-      pod_sink_(kube::make_sink(pods_)),
-      node_reflector_(loop_, open_client_, metrics_, problems_, p.random, *node_sink_,
-                      {.resource = kube::resources::nodes}, p.log.named("nodes")),
-      pod_reflector_(loop_, open_client_, metrics_, problems_, p.random, *pod_sink_,
-                     {.resource = kube::resources::pods}, p.log.named("pods")),
-      election_(loop_, lease_client_, p.random, problems_, p.log.named("election"),
-                {.ns = options_.ns, .name = lock(), .identity = identity_}),
-      maintenance_election_(further_lock(p)),
+      pod_watch_(watch_parts("pods"), {.resource = kube::resources::pods}, kube::make_sink(pods_)),
+      hypervisors_(watch_parts(profiles::kHypervisorResource.plural), {.resource = profiles::kHypervisorResource},
+                   as_object),
+      budgets_(watch_parts(kube::resources::disruption_budgets.plural),
+               {.resource = kube::resources::disruption_budgets},
+               [](kube::RawObject& raw) { return kube::decode_disruption_budget(raw); }),
+      maintenances_(watch_parts(nodemaintenance::kResource.plural), {.resource = nodemaintenance::kResource},
+                    as_object),
+      locks_(loop_),
+      lock_(add_lock(p, options_.profiles ? kLock : std::string(nodemaintenance::kLock), "leader election")),
+      maintenance_lock_(add_maintenance_lock(p)),
       ledger_(loop_, client_, problems_, p.log.named("ledger"), metrics_, ledger_options()),
       events_(loop_, open_client_, metrics_, problems_, options_.host),
       pause_watch_({loop_, open_client_, atoms_, metrics_, problems_, p.random, events_, p.log.named("pause")},
@@ -85,19 +90,19 @@ Replica::Core::Core(const Replica& replica, ReplicaParts p, ReplicaOptions optio
                    [this] { return !options_.controller.dry_run && controls(); }),
       slack_threads_(loop_),
       outside_{loop_, p.http, p.mail, client_, slack_threads_},
-      engine_({loop_, client_, pods_, budgets_,
+      engine_({loop_, client_, pods_, budgets_.store(),
                [this](std::string_view ns, std::string_view name) { return daemon_set(ns, name); }, &events_, metrics_,
-               problems_, p.log.named("drain"), &pause_watch_.pauses(), &nodes_},
+               problems_, p.log.named("drain"), &pause_watch_.pauses(), &nodes_.store()},
               {.dry_run = options_.controller.dry_run,
                .own_namespace = options_.own_pod.empty() ? "" : options_.ns,
                .own_pod = options_.own_pod}),
-      controller_(
-          {loop_, client_, atoms_, decoder_, nodes_, pods_, leases_, hypervisors_, ledger_, outside_, events_, metrics_,
-           problems_, p.random, p.log.named("controllers.maintenance"), &engine_, &pause_watch_.pauses()},
-          options_.controller),
+      controller_({loop_, client_, atoms_, decoder_, nodes_.store(), pods_, leases_, hypervisors_.store(), ledger_,
+                   outside_, events_, metrics_, problems_, p.random, p.log.named("controllers.maintenance"), &engine_,
+                   &pause_watch_.pauses()},
+                  options_.controller),
       maintenance_(
-          {loop_, maintenance_client_, atoms_, decoder_, maintenances_, nodes_, pods_, leases_, engine_, events_,
-           metrics_, problems_, p.random, p.log.named("controllers.NodeMaintenance"), &pause_watch_.pauses(),
+          {loop_, maintenance_client_, atoms_, decoder_, maintenances_.store(), nodes_.store(), pods_, leases_, engine_,
+           events_, metrics_, problems_, p.random, p.log.named("controllers.NodeMaintenance"), &pause_watch_.pauses(),
            [this](std::string_view ns, std::string_view name) { return daemon_set(ns, name); }},
           options_.maintenance),
       shuffles_(shuffle_parts()),
@@ -105,8 +110,6 @@ Replica::Core::Core(const Replica& replica, ReplicaParts p, ReplicaOptions optio
           loop_, p.files, options_.config, std::move(p.environment), metrics_, problems_, p.log.named("config"),
           [this](std::shared_ptr<const profiles::Config> config) { take_config(std::move(config)); },
           options_.strict_config, options_.adjust_config),
-      random_(p.random),
-      root_log_(p.log),
       stop_(loop_),
       scope_(loop_),
       leading_(loop_) {
@@ -116,45 +119,39 @@ Replica::Core::Core(const Replica& replica, ReplicaParts p, ReplicaOptions optio
   };
   engine_.on_request = [this](const drain::PodRequest& request) {
     if (!profiles::is_of_profile(request)) return false;
-    if (options_.controller.pod_events) events_.record(profiles::pod_event(request, nodes_.find(request.node)));
+    if (options_.controller.pod_events) events_.record(profiles::pod_event(request, nodes_.store().find(request.node)));
     return true;
   };
   // Our pod will be created again elsewhere: the sooner we let go, the shorter the time without a leader.
   engine_.on_own_eviction = [this] { stop(); };
-  for (kube::Election* election : {&election_, maintenance_election_.get()}) {
-    if (!election) continue;
-    const std::string name = election == &election_ ? lock() : std::string(nodemaintenance::kLock);
-    election->report_to(metrics_);
-    election->on_event(
-        [this, election, name](std::string message) { record_election(*election, name, std::move(message)); });
+  for (const auto& lock : locks_) {
+    lock->report_to(metrics_);
+    lock->on_event([this, &lock = *lock](std::string message) { record_election(lock, std::move(message)); });
   }
+  guard_writes();
+  tell_when_known();
+}
+
+void Replica::Core::guard_writes() {
   if (options_.controller.dry_run) {
     client_.set_write_guard([] { return std::nullopt; });
     maintenance_client_.set_write_guard([] { return std::nullopt; });
   } else if (options_.leader_election) {
-    client_.set_write_guard([this] { return election_.write_window(); });
-    maintenance_client_.set_write_guard([this] { return maintenance_window(); });
+    client_.set_write_guard([this] { return locks_.write_window(lock_); });
+    maintenance_client_.set_write_guard([this] { return locks_.write_window(maintenance_lock_); });
   }
 }
 
-std::string Replica::Core::lock() const { return options_.profiles ? kLock : std::string(nodemaintenance::kLock); }
-
-std::unique_ptr<kube::Election> Replica::Core::further_lock(ReplicaParts& p) {
-  if (!options_.profiles || !options_.maintenances) return nullptr;
-  return std::make_unique<kube::Election>(
+kube::Lock& Replica::Core::add_lock(ReplicaParts& p, std::string name, std::string problem) {
+  return locks_.add(std::make_unique<kube::Election>(
       loop_, lease_client_, p.random, problems_, p.log.named("election"),
-      kube::ElectionOptions{.ns = options_.ns,
-                            .name = std::string(nodemaintenance::kLock),
-                            .identity = identity_,
-                            .problem = "leader election for NodeMaintenance objects"});
+      kube::ElectionOptions{
+          .ns = options_.ns, .name = std::move(name), .identity = identity_, .problem = std::move(problem)}));
 }
 
-std::optional<io::Duration> Replica::Core::maintenance_window() const {
-  const auto first = election_.write_window();
-  if (!maintenance_election_ || !first) return first;
-  const auto further = maintenance_election_->write_window();
-  if (!further) return further;
-  return std::min(*first, *further);
+kube::Lock& Replica::Core::add_maintenance_lock(ReplicaParts& p) {
+  if (!options_.profiles || !options_.maintenances) return lock_;
+  return add_lock(p, std::string(nodemaintenance::kLock), "leader election for NodeMaintenance objects");
 }
 
 std::optional<budget::LedgerOptions> Replica::Core::ledger_options() const {
@@ -162,11 +159,11 @@ std::optional<budget::LedgerOptions> Replica::Core::ledger_options() const {
   return budget::LedgerOptions{.ns = options_.ns, .identity = identity_};
 }
 
-// As client-go records it, on the Lease.
-void Replica::Core::record_election(const kube::Election& election, std::string name, std::string message) {
+// As client-go records it, on the lock's object.
+void Replica::Core::record_election(const kube::Lock& lock, std::string message) {
   kube::EventRecord event;
   event.api = kube::EventRecord::Api::core_v1;
-  event.regarding = {"coordination.k8s.io/v1", "Lease", options_.ns, std::move(name), election.uid(), ""};
+  event.regarding = lock.reference();
   event.reason = "LeaderElection";
   event.note = std::move(message);
   event.controller = identity_;
@@ -174,11 +171,11 @@ void Replica::Core::record_election(const kube::Election& election, std::string 
 }
 
 Task<void> Replica::Core::announce_synced() {
-  co_await node_reflector_.synced_gate().wait();
-  log_.info("nodes are known", "count", nodes_.size());
-  if (maintenance_reflector_) {
-    co_await maintenance_reflector_->synced_gate().wait();
-    log_.info("node maintenances are known", "count", maintenances_.size());
+  co_await nodes_.synced_gate().wait();
+  log_.info("nodes are known", "count", nodes_.store().size());
+  if (options_.maintenances) {
+    co_await maintenances_.synced_gate().wait();
+    log_.info("node maintenances are known", "count", maintenances_.store().size());
   }
   if (replica_.on_synced) replica_.on_synced();
 }
@@ -186,22 +183,22 @@ Task<void> Replica::Core::announce_synced() {
 // Decides and writes, under the lock if there is one.
 Task<void> Replica::Core::lead() {
   if (options_.leader_election) {
-    co_await election_.leading_gate().wait();
-    log_.info("this replica leads", "lock", fmt::format("{}/{}", options_.ns, lock()), "identity", identity_);
+    co_await lock_.leading_gate().wait();
+    log_.info("this replica leads", "lock", fmt::format("{}/{}", lock_.ns(), lock_.name()), "identity", identity_);
     // First the ledger, then the nodes: what a predecessor admitted is either in one or in the other.
     if (options_.profiles) co_await ledger_.take_over();
-    co_await node_reflector_.refresh();
+    co_await nodes_.refresh();
     if (options_.profiles) leading_.spawn(ledger_.run());
   } else if (options_.controller.dry_run) {
     log_.info("dry run: nothing is written and nothing is sent");
-    co_await node_reflector_.synced_gate().wait();
+    co_await nodes_.synced_gate().wait();
   } else {
     if (options_.profiles) {
       log_.warn(
           "leader election is off: limits hold within this process; a second one would not know of its admissions, "
           "nor would this one after a crash in the middle of a write");
     }
-    co_await node_reflector_.synced_gate().wait();
+    co_await nodes_.synced_gate().wait();
   }
   // Not before it is known what is paused, as of now.
   co_await pause_watch_.fresh();
@@ -212,22 +209,16 @@ Task<void> Replica::Core::lead() {
   co_await controller_.run();
 }
 
-bool Replica::Core::controls() const { return !options_.leader_election || election_.leading(); }
+bool Replica::Core::controls() const { return !options_.leader_election || lock_.leading(); }
 
 Task<void> Replica::Core::lead_maintenances() {
-  if (maintenance_election_ && options_.leader_election) {
-    co_await maintenance_election_->leading_gate().wait();
-    log_.info("this replica leads", "lock", fmt::format("{}/{}", options_.ns, nodemaintenance::kLock));
+  if (&maintenance_lock_ != &lock_ && options_.leader_election) {
+    co_await maintenance_lock_.leading_gate().wait();
+    log_.info("this replica leads", "lock", fmt::format("{}/{}", maintenance_lock_.ns(), maintenance_lock_.name()));
   }
-  co_await maintenance_reflector_->refresh();
+  co_await maintenances_.refresh();
   maintaining_ = true;
   co_await maintenance_.run();
-}
-
-// Only while the first is held: then no two replicas hold one each and wait for the other for ever.
-Task<void> Replica::Core::hold_further_lock() {
-  co_await election_.leading_gate().wait();
-  co_await maintenance_election_->run();
 }
 
 // Returns when this process must not go on.
@@ -236,20 +227,15 @@ Task<void> Replica::Core::until_lost() {
     co_await ledger_.fenced_gate().wait();
     co_return;
   }
-  Task<void> lost = race_both(loop_, election_.run(), io::wait_for(ledger_.fenced_gate()));
-  if (!maintenance_election_) {
-    co_await std::move(lost);
-    co_return;
-  }
-  co_await io::race(loop_, std::move(lost), hold_further_lock());
+  co_await io::race(loop_, locks_.run(), io::wait_for(ledger_.fenced_gate()));
 }
 
 Task<int> Replica::Core::main() {
-  scope_.spawn(node_reflector_.run());
+  nodes_.start();
   scope_.spawn(pause_watch_.run());
   scope_.spawn(io::follow_clock(loop_, [this](io::Duration by) { clock_stepped(by); }));
   if (options_.profiles && options_.cache_pods) {
-    watch_pods();
+    pod_watch_.start();
     for (const kube::WorkloadKind kind : kube::kWorkloadKinds) watch_workload(kind);
   }
   if (options_.maintenances) watch_maintenances();
@@ -277,10 +263,7 @@ void Replica::Core::clock_stepped(io::Duration by) {
 Task<void> Replica::Core::wind_down() {
   co_await io::with_timeout(loop_, kFinishWrites, io::completed(stop_controllers()));
   leading_.cancel();
-  if (options_.leader_election) {
-    if (maintenance_election_) co_await maintenance_election_->release();
-    co_await election_.release();
-  }
+  if (options_.leader_election) co_await locks_.release();
   co_await events_.flush(kFlushEvents);
 }
 

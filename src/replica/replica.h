@@ -26,7 +26,7 @@ class Random;
 
 namespace careen::kube {
 class Client;
-class Election;
+class Lock;
 class Transport;
 struct DisruptionBudget;
 struct EventRecord;
@@ -125,7 +125,8 @@ class Replica {
   io::Metrics& metrics();
   io::Problems& problems();
   const std::string& identity() const;
-  const kube::Election& election() const;
+  // The first lock: whoever holds it leads.
+  const kube::Lock& election() const;
   const budget::Ledger& ledger() const;
   const kube::Store<kube::Node>& nodes() const;
   const profiles::Controller& controller() const;

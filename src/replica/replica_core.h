@@ -23,14 +23,13 @@
 #include "kube/cache.h"
 #include "kube/client.h"
 #include "kube/disruption_budget.h"
-#include "kube/election.h"
 #include "kube/events.h"
+#include "kube/locks.h"
 #include "kube/node.h"
 #include "kube/node_decoder.h"
 #include "kube/objects.h"
 #include "kube/pod_store.h"
-#include "kube/reflector.h"
-#include "kube/sink.h"
+#include "kube/watched.h"
 #include "kube/workload.h"
 #include "notify/sender.h"
 #include "notify/slack_threads.h"
@@ -44,6 +43,8 @@ class Replica::Core {
  public:
   // `replica` is whose inside it is; only its functions on_config and on_synced are used, and not before main().
   Core(const Replica& replica, ReplicaParts parts, ReplicaOptions options);
+  // A crash: nobody is told of anything any more.
+  ~Core() { problems_.on_change(nullptr); }
   Core(const Core&) = delete;
   Core& operator=(const Core&) = delete;
 
@@ -53,41 +54,25 @@ class Replica::Core {
 
  private:
   friend class Replica;  // it shows what is below
-  // A cache of its own, since a list tells what is gone only of the namespace that was listed; its leases are known
-  // to the rest as part of `leases_`.
-  struct LeaseWatch {
-    kube::Store<kube::Lease> store;
-    std::unique_ptr<kube::Sink> sink;
-    std::unique_ptr<kube::Reflector> reflector;
-  };
-  struct WorkloadWatch {
-    kube::WorkloadKind kind{};
-    std::unique_ptr<kube::Sink> sink;
-    std::unique_ptr<kube::Reflector> reflector;
-  };
-
   std::optional<budget::LedgerOptions> ledger_options() const;
-  std::unique_ptr<kube::Reflector> make_reflector(kube::Sink& sink, kube::ReflectorOptions options);
+  kube::WatchParts watch_parts(const std::string& name);
   profiles::ShuffleParts shuffle_parts();
   void take_config(std::shared_ptr<const profiles::Config> config);
+  void tell_when_known();
   void watch_leases(const std::string& ns);
-  void watch_hypervisors();
-  void watch_pods();
   void watch_workload(kube::WorkloadKind kind);
   void watch_budgets();
   void watch_maintenances();
   bool knows(kube::WorkloadKind kind) const;
   drain::DaemonSetState daemon_set(std::string_view ns, std::string_view name) const;
   io::Task<void> tell_of_budgets();
-  io::Task<void> tell_when_known(kube::Reflector& reflector, std::function<void()> tell);
-  std::string lock() const;
   bool controls() const;
-  std::unique_ptr<kube::Election> further_lock(ReplicaParts& parts);
-  void record_election(const kube::Election& election, std::string lock, std::string message);
-  std::optional<io::Duration> maintenance_window() const;
+  kube::Lock& add_lock(ReplicaParts& parts, std::string name, std::string problem);
+  kube::Lock& add_maintenance_lock(ReplicaParts& parts);
+  void record_election(const kube::Lock& lock, std::string message);
+  void guard_writes();
   io::Task<void> lead();
   io::Task<void> lead_maintenances();
-  io::Task<void> hold_further_lock();
   io::Task<void> announce_synced();
   io::Task<void> until_lost();
   void clock_stepped(io::Duration by);
@@ -107,19 +92,22 @@ class Replica::Core {
   kube::Client lease_client_;
   kube::AtomPool atoms_;
   kube::NodeDecoder decoder_{atoms_};
-  kube::Store<kube::Node> nodes_;
+  io::Random& random_;
+  io::Log root_log_;
+  kube::Watched<kube::Node> nodes_;
   kube::PodStore pods_;
-  kube::Store<kube::Lease> leases_;
-  kube::Store<kube::Object> hypervisors_;
+  kube::Watch pod_watch_;
+  kube::Store<kube::Lease> leases_;  // of all namespaces that are watched
+  // A cache of its own for each, since a list tells what is gone only of the namespace that was listed.
+  std::map<std::string, std::unique_ptr<kube::Watched<kube::Lease>>> lease_watches_;
+  kube::Watched<kube::Object> hypervisors_;
   kube::Workloads workloads_;
-  kube::Store<kube::DisruptionBudget> budgets_;
-  kube::Store<kube::Object> maintenances_;
-  std::unique_ptr<kube::Sink> node_sink_;
-  std::unique_ptr<kube::Sink> pod_sink_;
-  kube::Reflector node_reflector_;
-  kube::Reflector pod_reflector_;
-  kube::Election election_;
-  std::unique_ptr<kube::Election> maintenance_election_;  // when the first lock is that of the profiles
+  std::map<kube::WorkloadKind, std::unique_ptr<kube::Watch>> workload_watches_;
+  kube::Watched<kube::DisruptionBudget> budgets_;
+  kube::Watched<kube::Object> maintenances_;
+  kube::Locks locks_;
+  kube::Lock& lock_;              // the first; evictions, which serve both controllers, are sent under it
+  kube::Lock& maintenance_lock_;  // the same when there is no controller of profiles
   budget::Ledger ledger_;
   kube::EventRecorder events_;
   PauseWatch pause_watch_;
@@ -130,17 +118,6 @@ class Replica::Core {
   nodemaintenance::Controller maintenance_;
   profiles::Shuffles shuffles_;
   ConfigSource config_;
-  io::Random& random_;
-  io::Log root_log_;
-  std::map<std::string, std::unique_ptr<LeaseWatch>> lease_watches_;
-  bool pods_watched_ = false;
-  std::unique_ptr<kube::Sink> hypervisor_sink_;
-  std::unique_ptr<kube::Reflector> hypervisor_reflector_;
-  std::vector<WorkloadWatch> workload_watches_;
-  std::unique_ptr<kube::Sink> budget_sink_;
-  std::unique_ptr<kube::Reflector> budget_reflector_;
-  std::unique_ptr<kube::Sink> maintenance_sink_;
-  std::unique_ptr<kube::Reflector> maintenance_reflector_;
   std::vector<ReplicaListener> listeners_;
   bool maintaining_ = false;
   io::Gate stop_;

@@ -22,10 +22,8 @@ constexpr io::Duration kBudgetPatience = io::seconds{5};
 
 }  // namespace
 
-std::unique_ptr<kube::Reflector> Replica::Core::make_reflector(kube::Sink& sink, kube::ReflectorOptions options) {
-  const std::string name = options.name.empty() ? options.resource.plural : options.name;
-  return std::make_unique<kube::Reflector>(loop_, open_client_, metrics_, problems_, random_, sink, std::move(options),
-                                           root_log_.named(name));
+kube::WatchParts Replica::Core::watch_parts(const std::string& name) {
+  return {loop_, open_client_, metrics_, problems_, random_, root_log_.named(name)};
 }
 
 profiles::ShuffleParts Replica::Core::shuffle_parts() {
@@ -40,17 +38,17 @@ profiles::ShuffleParts Replica::Core::shuffle_parts() {
     std::erase_if(names, [&](const std::string& name) { return !config || !config->find_profile(name); });
     return names;
   };
-  return {loop_, metrics_, problems_, nodes_, pods_, workloads_, all_known, processed};
+  return {loop_, metrics_, problems_, nodes_.store(), pods_, workloads_, all_known, processed};
 }
 
 // Starts to watch what the configuration needs; watches that are no longer needed run until the process ends.
 void Replica::Core::take_config(std::shared_ptr<const profiles::Config> config) {
   const profiles::Needs& needs = config->needs;
   for (const std::string& ns : needs.lease_namespaces) watch_leases(ns);
-  if (needs.hypervisors) watch_hypervisors();
-  if (needs.pods) watch_pods();
+  if (needs.hypervisors) hypervisors_.start();
+  if (needs.pods) pod_watch_.start();
   if (needs.budgets) watch_budgets();
-  if (decoder_.want(kube::NodeSections(needs.node_sections))) node_reflector_.request_relist();
+  if (decoder_.want(kube::NodeSections(needs.node_sections))) nodes_.request_relist();
   controller_.set_config(std::move(config));
   shuffles_.profiles_changed();
   if (replica_.on_config) replica_.on_config();
@@ -62,54 +60,40 @@ void Replica::Core::take_config(std::shared_ptr<const profiles::Config> config) 
 void Replica::Core::watch_leases(const std::string& ns) {
   auto& watch = lease_watches_[ns];
   if (watch) return;
-  watch = std::make_unique<LeaseWatch>();
-  watch->sink = kube::make_sink(watch->store, atoms_);
-  watch->store.subscribe([this](const kube::Lease* before, const kube::Lease* after) {
+  const std::string name = "leases of " + ns;
+  watch = std::make_unique<kube::Watched<kube::Lease>>(
+      watch_parts(name), kube::ReflectorOptions{.resource = kube::resources::leases, .ns = ns, .name = name}, atoms_);
+  watch->store().subscribe([this](const kube::Lease* before, const kube::Lease* after) {
     if (after) {
       leases_.put(*after);
     } else {
       leases_.remove(before->key(), before->version);
     }
   });
-  kube::ReflectorOptions options{.resource = kube::resources::leases};
-  options.ns = ns;
-  options.name = "leases of " + ns;
-  watch->reflector = make_reflector(*watch->sink, std::move(options));
-  scope_.spawn(watch->reflector->run());
-  scope_.spawn(tell_when_known(*watch->reflector, [this, ns] {
+  watch->on_synced([this, ns] {
     controller_.leases_known(ns);
     if (ns == options_.maintenance.lease_namespace) maintenance_.leases_known();
-  }));
+  });
+  watch->start();
 }
 
-void Replica::Core::watch_hypervisors() {
-  if (hypervisor_reflector_) return;
-  hypervisor_sink_ = kube::make_sink(hypervisors_, [](kube::RawObject& raw) { return kube::decode_object(raw); });
-  hypervisor_reflector_ = make_reflector(*hypervisor_sink_, {.resource = profiles::kHypervisorResource});
-  scope_.spawn(hypervisor_reflector_->run());
-  scope_.spawn(tell_when_known(*hypervisor_reflector_, [this] { controller_.hypervisors_known(); }));
-}
-
-void Replica::Core::watch_pods() {
-  if (std::exchange(pods_watched_, true)) return;
-  scope_.spawn(pod_reflector_.run());
-  scope_.spawn(tell_when_known(pod_reflector_, [this] {
+void Replica::Core::tell_when_known() {
+  hypervisors_.on_synced([this] { controller_.hypervisors_known(); });
+  pod_watch_.on_synced([this] {
     controller_.pods_known();
     engine_.pods_known();
     maintenance_.pods_known();
-  }));
+  });
 }
 
 void Replica::Core::watch_budgets() {
-  if (budget_reflector_) return;
-  budget_sink_ = kube::make_sink(budgets_, [](kube::RawObject& raw) { return kube::decode_disruption_budget(raw); });
-  budget_reflector_ = make_reflector(*budget_sink_, {.resource = kube::resources::disruption_budgets});
-  scope_.spawn(budget_reflector_->run());
+  if (budgets_.started()) return;
+  budgets_.start();
   scope_.spawn(tell_of_budgets());
 }
 
 Task<void> Replica::Core::tell_of_budgets() {
-  io::Gate& synced = budget_reflector_->synced_gate();
+  io::Gate& synced = budgets_.synced_gate();
   if (!co_await io::with_timeout(loop_, kBudgetPatience, io::completed(io::wait_for(synced)))) {
     engine_.budgets_unavailable("they could not be listed");
     co_await synced.wait();
@@ -118,46 +102,37 @@ Task<void> Replica::Core::tell_of_budgets() {
 }
 
 void Replica::Core::watch_maintenances() {
-  watch_pods();
+  pod_watch_.start();
   watch_budgets();
   watch_leases(options_.maintenance.lease_namespace);
   watch_workload(kube::WorkloadKind::daemon_set);
-  maintenance_sink_ = kube::make_sink(maintenances_, [](kube::RawObject& raw) { return kube::decode_object(raw); });
-  maintenance_reflector_ = make_reflector(*maintenance_sink_, {.resource = nodemaintenance::kResource});
-  scope_.spawn(maintenance_reflector_->run());
+  maintenances_.start();
 }
 
 void Replica::Core::watch_workload(kube::WorkloadKind kind) {
-  const auto watched = [kind](const WorkloadWatch& watch) { return watch.kind == kind; };
-  if (std::any_of(workload_watches_.begin(), workload_watches_.end(), watched)) return;
-  WorkloadWatch watch;
-  watch.kind = kind;
-  watch.sink = kube::make_sink(workloads_, kind, atoms_);
-  watch.reflector = make_reflector(*watch.sink, {.resource = kube::resource_of(kind)});
-  scope_.spawn(watch.reflector->run());
+  auto& watch = workload_watches_[kind];
+  if (watch) return;
+  const kube::Resource& resource = kube::resource_of(kind);
+  watch = std::make_unique<kube::Watch>(watch_parts(resource.plural), kube::ReflectorOptions{.resource = resource},
+                                        kube::make_sink(workloads_, kind, atoms_));
   if (kind == kube::WorkloadKind::daemon_set) {
-    scope_.spawn(tell_when_known(*watch.reflector, [this] { engine_.daemon_sets_known(); }));
+    watch->on_synced([this] { engine_.daemon_sets_known(); });
     workloads_.of(kind).subscribe([this](const kube::Workload*, const kube::Workload* after) {
       if (!after) engine_.daemon_sets_known();
     });
   }
-  workload_watches_.push_back(std::move(watch));
+  watch->start();
 }
 
 bool Replica::Core::knows(kube::WorkloadKind kind) const {
-  return std::any_of(workload_watches_.begin(), workload_watches_.end(),
-                     [kind](const WorkloadWatch& watch) { return watch.kind == kind && watch.reflector->synced(); });
+  const auto watch = workload_watches_.find(kind);
+  return watch != workload_watches_.end() && watch->second->synced();
 }
 
 drain::DaemonSetState Replica::Core::daemon_set(std::string_view ns, std::string_view name) const {
   if (!knows(kube::WorkloadKind::daemon_set)) return drain::DaemonSetState::unknown;
   return workloads_.find(kube::WorkloadKind::daemon_set, ns, name) ? drain::DaemonSetState::exists
                                                                    : drain::DaemonSetState::missing;
-}
-
-Task<void> Replica::Core::tell_when_known(kube::Reflector& reflector, std::function<void()> tell) {
-  co_await reflector.synced_gate().wait();
-  tell();
 }
 
 }  // namespace careen::replica

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "kube/cache.h"
-#include "kube/election.h"
+#include "kube/lock.h"
 #include "kube/node.h"
 #include "replica/replica.h"
 #include "view/changes.h"

@@ -6,7 +6,6 @@
 
 #include "kube/base64.h"
 #include "kube/decode.h"
-#include "kube/sink.h"
 
 namespace careen::web {
 
@@ -34,15 +33,7 @@ constexpr const char* kNextCert = "next-ca.crt";
 constexpr const char* kNextKey = "next-ca.key";
 constexpr const char* kOldCert = "old-ca.crt";
 
-kube::ReflectorOptions watching(const kube::Resource& resource, std::string ns, const std::string& object,
-                                std::string name) {
-  kube::ReflectorOptions options;
-  options.resource = resource;
-  options.ns = std::move(ns);
-  options.field_selector = "metadata.name=" + object;
-  options.name = std::move(name);
-  return options;
-}
+io::Result<kube::Object> decoded(kube::RawObject& raw) { return kube::decode_object(raw); }
 
 std::string data_of(JsonView secret, std::string_view key) {
   const auto text = secret["data"][key].text();
@@ -125,25 +116,23 @@ WebhookCertificates::WebhookCertificates(WebhookCertificatesParts p, WebhookCert
       expiry_(p.metrics.gauge("careen_webhook_certificate_expiry_timestamp_seconds",
                               "When the certificate ends that careen made for its webhook.")),
       changed_(loop_),
-      secret_sink_(kube::make_sink(secrets_, [](kube::RawObject& raw) { return kube::decode_object(raw); })),
-      configuration_sink_(
-          kube::make_sink(configurations_, [](kube::RawObject& raw) { return kube::decode_object(raw); })),
-      secret_watch_(loop_, client_, p.metrics, problems_, p.random, *secret_sink_,
-                    watching(kSecrets, options_.ns, options_.secret, "webhook secret"), p.log),
-      configuration_watch_(loop_, client_, p.metrics, problems_, p.random, *configuration_sink_,
-                           watching(kConfigurations, "", options_.configuration, "webhook configuration"), p.log) {
+      secret_({loop_, client_, p.metrics, problems_, p.random, p.log},
+              kube::ReflectorOptions::of_one(kSecrets, options_.ns, options_.secret, "webhook secret"), decoded),
+      configuration_(
+          {loop_, client_, p.metrics, problems_, p.random, p.log},
+          kube::ReflectorOptions::of_one(kConfigurations, "", options_.configuration, "webhook configuration"),
+          decoded) {
   options_.rotation.names = {fmt::format("{}.{}.svc", options_.service, options_.ns),
                              fmt::format("{}.{}.svc.cluster.local", options_.service, options_.ns)};
   options_.rotation.names.insert(options_.rotation.names.end(), options_.hosts.begin(), options_.hosts.end());
   const auto wake = [this](const kube::Object*, const kube::Object*) { changed_.notify(); };
-  secrets_.subscribe(wake);
-  configurations_.subscribe(wake);
+  secret_.store().subscribe(wake);
+  configuration_.store().subscribe(wake);
 }
 
 Task<void> WebhookCertificates::run() {
-  io::Scope watches(loop_);
-  watches.spawn(secret_watch_.run());
-  watches.spawn(configuration_watch_.run());
+  secret_.start();
+  configuration_.start();
   for (;;) {
     const Ending ending = co_await round();
     const io::Duration pause = pause_after(ending);
@@ -156,7 +145,7 @@ io::Duration WebhookCertificates::pause_after(Ending ending) {
   failures_ = ending == Ending::failed ? failures_ + 1 : 0;
   if (ending == Ending::again) return io::Duration::zero();
   if (ending == Ending::failed) return std::min<io::Duration>(io::seconds{1 << std::min(failures_, 6)}, kLongestRetry);
-  const bool watched = secret_watch_.synced() && configuration_watch_.synced();
+  const bool watched = secret_.synced() && configuration_.synced();
   const io::Duration regular = watched ? kWatched : kUnwatched;
   return std::clamp<io::Duration>(look_again_ - loop_.wall_now(), kShortestPause, regular);
 }

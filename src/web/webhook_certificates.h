@@ -15,11 +15,9 @@
 #include "io/problems.h"
 #include "io/random.h"
 #include "io/sync.h"
-#include "kube/cache.h"
 #include "kube/client.h"
 #include "kube/objects.h"
-#include "kube/reflector.h"
-#include "kube/sink.h"
+#include "kube/watched.h"
 #include "web/certificate_rotation.h"
 
 namespace careen::web {
@@ -94,12 +92,8 @@ class WebhookCertificates {
 
   // Only to hear of changes: a round reads both objects itself, in the order that makes it right.
   io::Signal changed_;
-  kube::Store<kube::Object> secrets_;
-  kube::Store<kube::Object> configurations_;
-  std::unique_ptr<kube::Sink> secret_sink_;
-  std::unique_ptr<kube::Sink> configuration_sink_;
-  kube::Reflector secret_watch_;
-  kube::Reflector configuration_watch_;
+  kube::Watched<kube::Object> secret_;
+  kube::Watched<kube::Object> configuration_;
 };
 
 }  // namespace careen::web

@@ -12,7 +12,7 @@
 #include "drain/engine.h"
 #include "io/metrics.h"
 #include "io/problems.h"
-#include "kube/election.h"
+#include "kube/lock.h"
 
 namespace careen::explore {
 

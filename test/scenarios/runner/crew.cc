@@ -4,9 +4,8 @@
 
 #include <algorithm>
 
-#include "controllers/profiles/controller.h"
-#include "kube/election.h"
 #include "kube/events.h"
+#include "kube/lock.h"
 #include "sim/cluster.h"
 
 namespace careen::scenarios {
