@@ -9,7 +9,7 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 # From the bottom to the top; a folder may include its own and those before it.
-LAYERS = [["io"], ["kube"], ["sim"], ["budget"], ["drain"], ["templates"], ["windows"], ["notify"], ["observe"], ["profiles"], ["nodemaintenance"], ["web"], ["replica"], ["view"], ["plan"], ["app"]]
+LAYERS = [["io"], ["kube"], ["sim"], ["web"], ["budget"], ["drain"], ["templates"], ["windows"], ["notify"], ["observe"], ["profiles"], ["nodemaintenance"], ["replica"], ["view"], ["plan"], ["app"]]
 
 # Outside src/io: pattern, what it is, what to use instead.
 SEAM = [
