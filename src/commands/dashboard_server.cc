@@ -45,12 +45,16 @@ DashboardServer::DashboardServer(DashboardParts parts, DashboardOptions options)
 
 DashboardServer::~DashboardServer() = default;
 
+std::vector<web::Route> DashboardServer::routes() {
+  const web::Access readers = options_.tls && auth_ ? auth_->access() : web::Access::anybody();
+  return web::site_routes(p_.replica.metrics(), options_.on_scrape,
+                          {.info = &info_, .view = &view_, .files = web::dashboard_files()}, readers);
+}
+
 io::Result<void> DashboardServer::open() {
-  web::MetricsSecurity security;
-  if (options_.tls) security = {options_.tls, auth_.get(), options_.replica_pair, p_.log};
-  auto server =
-      web::serve_metrics(p_.loop, options_.address, p_.replica.metrics(), options_.on_scrape,
-                         {.info = &info_, .view = &view_, .files = web::dashboard_files()}, std::move(security));
+  std::optional<web::SiteTls> tls;
+  if (options_.tls) tls = {*options_.tls, options_.replica_pair};
+  auto server = web::serve_metrics(p_.loop, options_.address, {p_.log, routes()}, std::move(tls), p_.log);
   if (!server) return tl::make_unexpected(std::move(server.error()));
   server_ = std::move(*server);
   leader_.set_port(port());

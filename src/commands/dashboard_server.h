@@ -11,6 +11,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "commands/local_careens.h"
 #include "io/http_server.h"
@@ -19,6 +20,7 @@
 #include "view/changes.h"
 #include "view/chronicle.h"
 #include "web/server.h"
+#include "web/site.h"
 
 namespace careen::app {
 
@@ -58,6 +60,8 @@ class DashboardServer {
   DashboardServer(const DashboardServer&) = delete;
   DashboardServer& operator=(const DashboardServer&) = delete;
 
+  // What it answers; it must outlive them.
+  std::vector<web::Route> routes();
   // Opens the port; the error names the address or the files.
   io::Result<void> open();
   // 0 when it is not open.

@@ -22,6 +22,7 @@
 #include "web/replica_key.h"
 #include "web/replica_token.h"
 #include "web/server.h"
+#include "web/site.h"
 
 namespace careen::app {
 
@@ -89,7 +90,8 @@ class Process {
                             .node_conditions = options.node_conditions,
                             .correct_drift = options.correct_drift,
                             .restore_cordon = options.restore_cordon,
-                            .dry_run = options.dry_run},
+                            .dry_run = options.dry_run,
+                            .protect_control_plane = options.webhook.protect_control_plane},
             .instance = key_ ? key_->digest : std::string(),
             .own_pod = read_environment("POD_NAME").value_or("")},
         authenticator_(kube::make_authenticator(loop, files, std::move(cluster), log.named("credentials"))),
@@ -177,7 +179,7 @@ DashboardOptions Process::dashboard_options(const RunOptions& options, io::RealL
 bool Process::serve() {
   io::add_process_metrics(replica_.metrics());
   web::show_problems(replica_.metrics(), replica_.problems());
-  auto probes = web::serve_probes(loop_, options_.health_address, probes_);
+  auto probes = web::serve_probes(loop_, options_.health_address, {log_, probes_.routes()});
   if (!probes) {
     log_.error(probes.error().message);
     return false;

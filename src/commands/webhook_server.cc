@@ -1,6 +1,6 @@
 #include "commands/webhook_server.h"
 
-#include "controllers/nodemaintenance/names.h"
+#include <utility>
 
 namespace careen::app {
 
@@ -8,10 +8,7 @@ WebhookServer::WebhookServer(WebhookServerParts parts, const RunOptions& options
     : p_(std::move(parts)),
       options_(options.webhook),
       dry_run_(options.dry_run),
-      rules_(p_.replica.reader(), {.protect_control_plane = options_.protect_control_plane}),
-      endpoint_(
-          p_.loop, p_.replica.metrics(), std::string(nodemaintenance::kWebhookPath),
-          [this](const kube::AdmissionRequest& request) { return rules_.judge(request); }, p_.log) {
+      routes_(p_.log, p_.replica.webhooks(p_.log)) {
   if (!wanted() || !options_.self_signed) return;
   certificates_ = std::make_unique<web::WebhookCertificates>(
       web::WebhookCertificatesParts{p_.loop, p_.replica.reader(), p_.replica.metrics(), p_.replica.problems(),
@@ -34,7 +31,7 @@ io::Result<void> WebhookServer::open() {
   if (!wanted()) return {};
   auto certificate = tls();
   if (!certificate) return tl::make_unexpected(certificate.error());
-  auto served = web::serve_webhooks(p_.loop, options_.address, *certificate, {&endpoint_}, p_.log);
+  auto served = web::serve_webhooks(p_.loop, options_.address, *certificate, std::move(routes_), p_.log);
   if (!served) return tl::make_unexpected(served.error());
   server_ = std::move(*served);
   p_.log.info("the webhook is served", "address", options_.address);

@@ -1,5 +1,5 @@
-// The validating webhook of NodeMaintenance objects as a replica serves it: the rules, the address, and certificates
-// from files or of careen's own.
+// The address where the API server asks a replica: the webhooks of its controllers, and certificates from files or of
+// careen's own.
 #pragma once
 
 #include <memory>
@@ -47,8 +47,7 @@ class WebhookServer {
   WebhookServerParts p_;
   const WebhookOptions& options_;
   bool dry_run_;
-  nodemaintenance::Webhook rules_;
-  web::AdmissionEndpoint endpoint_;
+  web::Routes routes_;                                      // until they are served
   std::unique_ptr<web::WebhookCertificates> certificates_;  // only when they are our own
   std::unique_ptr<io::HttpServer> server_;
 };

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "controllers/nodemaintenance/names.h"
+#include "controllers/nodemaintenance/webhooks.h"
 #include "controllers/profiles/fleet.h"
 #include "controllers/profiles/hypervisors.h"
 #include "controllers/profiles/names.h"
@@ -51,6 +52,10 @@ const kube::Store<kube::Object>* Replica::known_maintenances() const {
   return core_->options_.maintenances ? &core_->maintenances_.store() : nullptr;
 }
 kube::Client& Replica::reader() { return core_->open_client_; }
+std::vector<web::Route> Replica::webhooks(io::Log log) {
+  const web::WebhookParts parts{core_->loop_, core_->open_client_, core_->metrics_, std::move(log)};
+  return nodemaintenance::webhooks(parts, core_->options_.maintenance);
+}
 io::Wall Replica::now() const { return core_->loop_.wall_now(); }
 io::Loop& Replica::loop() { return core_->loop_; }
 const ReplicaOptions& Replica::options() const { return core_->options_; }

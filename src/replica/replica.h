@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "config/interpolate.h"
 #include "controllers/nodemaintenance/controller_options.h"
@@ -54,6 +55,10 @@ struct Moved;
 
 namespace careen::nodemaintenance {
 class Controller;
+}
+
+namespace careen::web {
+struct Route;
 }
 
 namespace careen::replica {
@@ -136,6 +141,8 @@ class Replica {
   // What is watched of NodeMaintenance objects; null when they are not.
   const kube::Store<kube::Object>* known_maintenances() const;
   kube::Client& reader();
+  // What its controllers answer when the API server asks, on every replica. It must outlive them.
+  std::vector<web::Route> webhooks(io::Log log);
   io::Wall now() const;
   io::Loop& loop();
   const ReplicaOptions& options() const;

@@ -17,6 +17,8 @@ namespace {
 
 constexpr std::string_view kV1 = "admission.k8s.io/v1";
 constexpr std::string_view kV1Beta1 = "admission.k8s.io/v1beta1";
+// A little more than a review may have, so that one that is a little too long is answered with a review.
+constexpr size_t kReviewBody = kLongestReview + (256 << 10);
 
 tl::unexpected<Refused> refuse(int code, std::string message) {
   return tl::make_unexpected(Refused{std::string(kV1), {}, AdmissionVerdict::error(code, std::move(message))});
@@ -184,6 +186,17 @@ AdmissionVerdict AdmissionEndpoint::failed(const std::string& subject, const std
   panics_.add();
   log_.error("a rule failed", "webhook", path_, "request", subject, "error", why);
   return AdmissionVerdict::error(500, fmt::format("panic: {} [recovered]", why));
+}
+
+Route webhook_route(const WebhookParts& parts, std::string path, AdmissionEndpoint::Judge judge) {
+  auto endpoint = std::make_shared<AdmissionEndpoint>(parts.loop, parts.metrics, path, std::move(judge), parts.log);
+  return {.path = exactly(path),
+          // Whatever is wrong with a request is told in a review.
+          .methods = Methods::any(),
+          .access = Access::api_server(),
+          .answer = [endpoint](io::ServerRequest request) { return endpoint->answer(std::move(request)); },
+          .max_body = kReviewBody,
+          .listing = {.name = "admission webhooks"}};
 }
 
 }  // namespace careen::web

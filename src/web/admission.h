@@ -14,6 +14,11 @@
 #include "io/metrics.h"
 #include "kube/admission.h"
 #include "tl/expected.hpp"
+#include "web/routes.h"
+
+namespace careen::kube {
+class Client;
+}
 
 namespace careen::web {
 
@@ -70,5 +75,15 @@ class AdmissionEndpoint {
   io::Gauge& in_flight_gauge_;
   io::Histogram& latency_;
 };
+
+// What the webhooks of a controller are made of. All of it must outlive them.
+struct WebhookParts {
+  io::Loop& loop;
+  kube::Client& reader;  // it only reads, on every replica
+  io::Metrics& metrics;
+  io::Log log;
+};
+// An admission webhook as it is registered: every replica answers the API server.
+Route webhook_route(const WebhookParts& parts, std::string path, AdmissionEndpoint::Judge judge);
 
 }  // namespace careen::web

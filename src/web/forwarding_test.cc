@@ -12,6 +12,7 @@
 #include "sim/test_api.h"
 #include "web/replica_key.h"
 #include "web/server.h"
+#include "web/site.h"
 
 namespace careen::web {
 namespace {
@@ -86,8 +87,8 @@ class ForwardingTest : public testing::Test {
   }
 
   void serve(Replica& replica, const ReplicaKey& key) {
-    auto server = serve_metrics(loop, "127.0.0.1:0", metrics, {}, {.info = &replica.info, .view = &replica.view},
-                                {.tls = usual, .auth = &replica.auth, .replica_pair = key.pair});
+    auto routes = site_routes(metrics, {}, {.info = &replica.info, .view = &replica.view}, replica.auth.access());
+    auto server = serve_metrics(loop, "127.0.0.1:0", {{}, std::move(routes)}, SiteTls{usual, key.pair});
     ASSERT_TRUE(server) << server.error().message;
     replica.server = std::move(*server);
   }

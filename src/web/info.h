@@ -11,6 +11,7 @@
 #include "io/http_server.h"
 #include "io/loop.h"
 #include "web/leader.h"
+#include "web/routes.h"
 
 namespace careen::web {
 
@@ -32,9 +33,14 @@ class InfoApi {
   InfoApi(const InfoApi&) = delete;
   InfoApi& operator=(const InfoApi&) = delete;
 
-  io::Task<io::ServerResponse> answer(io::ServerRequest request);
+  // It must outlive the route.
+  Route route(Access access);
+  // As it is where nobody has a document to show.
+  static Route nowhere(Access access);
 
  private:
+  io::Task<io::ServerResponse> pass_on(io::ServerRequest request);
+
   io::Loop& loop_;
   Leader& leader_;
   InfoSource source_;

@@ -12,6 +12,7 @@
 #include "kube/json.h"
 #include "sim/test_api.h"
 #include "web/test_http.h"
+#include "web/test_routes.h"
 
 namespace careen::web {
 namespace {
@@ -39,7 +40,7 @@ class InfoApiTest : public testing::Test {
  protected:
   InfoApiTest() { leader.set_port(9123); }
 
-  static io::Task<void> read(InfoApi& from, io::ServerRequest request, std::optional<Read>& out) {
+  static io::Task<void> read(const Routes& from, io::ServerRequest request, std::optional<Read>& out) {
     io::ServerResponse response = co_await from.answer(std::move(request));
     Read result{response.status, response.content_type, {response.body}};
     if (response.stream) {
@@ -54,9 +55,10 @@ class InfoApiTest : public testing::Test {
     out = std::move(result);
   }
   Read get(io::Headers headers = {}) {
+    const Routes routes({}, one_route(info.route(Access::anybody())));
     std::optional<Read> out;
     io::Scope scope(*loop);
-    scope.spawn(read(info, {"GET", InfoApi::kPath, "", std::move(headers), {}}, out));
+    scope.spawn(read(routes, {"GET", InfoApi::kPath, "", std::move(headers), {}}, out));
     EXPECT_TRUE(time.run_until([&] { return out.has_value(); }, io::minutes{1}));
     return out.value_or(Read{});
   }

@@ -16,7 +16,7 @@ namespace {
 constexpr std::string_view kHealth = "/healthz", kReady = "/readyz";
 
 // What follows the probe's path: empty for the probe itself, nullopt when the path is another.
-std::optional<std::string_view> below(std::string_view path, std::string_view probe) {
+std::optional<std::string_view> check_below(std::string_view path, std::string_view probe) {
   if (!path.starts_with(probe)) return std::nullopt;
   path.remove_prefix(probe.size());
   if (path.empty()) return path;
@@ -59,16 +59,27 @@ std::optional<std::string> Probes::failure(const Named& check) {
   return reason;
 }
 
-bool Probes::serves(std::string_view path) { return below(path, kHealth) || below(path, kReady); }
+std::vector<Route> Probes::routes() const {
+  const io::ServerHandler reply = at_once([this](const io::ServerRequest& request) { return answer(request); });
+  std::vector<Route> out;
+  for (const std::string_view probe : {kHealth, kReady}) {
+    out.push_back({.path = exactly(probe),
+                   .access = Access::anybody(),
+                   .answer = reply,
+                   .listing = {.name = std::string(probe)}});
+    out.push_back({.path = below(std::string(probe) + "/"), .access = Access::anybody(), .answer = reply});
+  }
+  return out;
+}
 
 io::ServerResponse Probes::answer(const io::ServerRequest& request) const {
   io::ServerResponse response;
   response.headers.emplace_back("X-Content-Type-Options", "nosniff");
   response.headers.emplace_back("Cache-Control", "no-store");
 
-  const bool health = below(request.path, kHealth).has_value();
+  const bool health = check_below(request.path, kHealth).has_value();
   const std::string_view probe = (health ? kHealth : kReady).substr(1);
-  const auto rest = below(request.path, health ? kHealth : kReady);
+  const auto rest = check_below(request.path, health ? kHealth : kReady);
   const std::vector<Named>& checks = health ? health_ : ready_;
   const bool one = rest && !rest->empty();
   if (!rest || (one && std::none_of(checks.begin(), checks.end(), [&](const Named& c) { return c.name == *rest; }))) {

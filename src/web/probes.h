@@ -11,6 +11,7 @@
 
 #include "io/http_server.h"
 #include "io/problems.h"
+#include "web/routes.h"
 
 namespace careen::web {
 
@@ -29,8 +30,8 @@ class Probes {
   // A further condition of /readyz, asked until it has held once.
   void add_ready_check(std::string name, Check check);
 
-  // Does this object answer that path? /healthz, /readyz and everything below.
-  static bool serves(std::string_view path);
+  // /healthz, /readyz and everything below. It must outlive them.
+  std::vector<Route> routes() const;
   // /healthz, /readyz: 200 "ok", or 503 and what failed; /healthz/<check>, /readyz/<check>: one alone. ?verbose lists
   // the checks and problems, ?exclude=<check> leaves one out.
   io::ServerResponse answer(const io::ServerRequest& request) const;

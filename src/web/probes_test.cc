@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "web/server.h"
+#include "web/test_routes.h"
 
 namespace careen::web {
 namespace {
@@ -15,7 +15,10 @@ using testing::Not;
 class ProbesTest : public testing::Test {
  protected:
   io::ServerResponse get(std::string path, std::string query = {}) {
-    return answer_probes({"GET", std::move(path), std::move(query), {}, {}}, probes);
+    return answer({"GET", std::move(path), std::move(query), {}, {}});
+  }
+  io::ServerResponse answer(io::ServerRequest request) {
+    return answer_of(Routes({}, probes.routes()), std::move(request));
   }
   io::Problems problems{io::Log()};
   Probes probes{problems};
@@ -105,8 +108,8 @@ TEST_F(ProbesTest, FurtherChecks) {
 }
 
 TEST_F(ProbesTest, OnlyReading) {
-  EXPECT_EQ(answer_probes({"HEAD", "/healthz", "", {}, {}}, probes).status, 200);
-  EXPECT_EQ(answer_probes({"POST", "/healthz", "", {}, {}}, probes).status, 405);
+  EXPECT_EQ(answer({"HEAD", "/healthz", "", {}, {}}).status, 200);
+  EXPECT_EQ(answer({"POST", "/healthz", "", {}, {}}).status, 405);
 }
 
 }  // namespace

@@ -9,97 +9,19 @@
 #include "kube/client.h"
 #include "kube/json.h"
 #include "sim/test_api.h"
+#include "web/admission.h"
+#include "web/probes.h"
+#include "web/site.h"
+#include "web/test_routes.h"
+#include "web/token_auth.h"
 
 namespace careen::web {
 namespace {
 
-using testing::AllOf;
 using testing::HasSubstr;
-using testing::Not;
 
-TEST(MetricsPageTest, IsPrometheusText) {
-  io::Metrics metrics;
-  metrics.counter("careen_things_total", "Things.").add(3);
-  int scrapes = 0;
-  const auto page = answer_metrics({"GET", "/metrics", "", {}, {}}, metrics, [&] { ++scrapes; });
-  EXPECT_EQ(page.status, 200);
-  EXPECT_EQ(page.content_type, "text/plain; version=0.0.4; charset=utf-8");
-  EXPECT_THAT(page.body, HasSubstr("careen_things_total 3"));
-  EXPECT_EQ(scrapes, 1);
-}
-
-TEST(MetricsPageTest, NothingElseIsThere) {
-  io::Metrics metrics;
-  int scrapes = 0;
-  for (const char* path : {"/", "/metrics/", "/healthz", ""}) {
-    const auto page = answer_metrics({"GET", path, "", {}, {}}, metrics, [&] { ++scrapes; });
-    EXPECT_EQ(page.status, 404) << path;
-    EXPECT_THAT(page.body, HasSubstr("/metrics"));
-  }
-  EXPECT_EQ(answer_metrics({"POST", "/metrics", "", {}, {}}, metrics, [&] { ++scrapes; }).status, 405);
-  EXPECT_EQ(scrapes, 0);
-  EXPECT_EQ(answer_metrics({"GET", "/metrics", "", {}, {}}, metrics, {}).status, 200);
-}
-
-TEST(MetricsPageTest, OpenProblemsAreGauges) {
-  io::Metrics metrics;
-  io::Problems problems{io::Log()};
-  show_problems(metrics, problems);
-  problems.raise("config", "bad");
-  problems.raise("watch nodes", "forbidden");
-  EXPECT_THAT(metrics.expose(),
-              AllOf(HasSubstr("careen_problem{key=\"config\"} 1"), HasSubstr("careen_problem{key=\"watch nodes\"} 1")));
-  problems.clear("config");
-  EXPECT_THAT(metrics.expose(), AllOf(Not(HasSubstr("config")), HasSubstr("watch nodes")));
-  problems.clear("watch nodes");
-  EXPECT_THAT(metrics.expose(), Not(HasSubstr("{key=")));
-  problems.raise("config", "bad again");
-  EXPECT_THAT(metrics.expose(), HasSubstr("careen_problem{key=\"config\"} 1"));
-}
-
-io::Task<void> keep(io::Task<io::ServerResponse> task, std::optional<io::ServerResponse>& out) {
-  out = co_await std::move(task);
-}
-
-class SiteTest : public testing::Test {
- protected:
-  io::ServerResponse get(const std::string& path, const std::string& method = "GET") {
-    std::optional<io::ServerResponse> out;
-    io::Scope scope(loop);
-    scope.spawn(keep(answer_site({method, path, "", {}, {}}, metrics, {}, site), out));
-    loop.run_until([&] { return out.has_value(); });
-    return std::move(*out);
-  }
-  io::RealLoop loop;
-  io::Metrics metrics;
-  Site site;
-};
-
-TEST_F(SiteTest, EveryPathLeadsToThePage) {
-  for (const char* path : {"/", "", "/metrics/", "/dashboard", "/staticx", "/api"}) {
-    const auto first = get(path);
-    EXPECT_EQ(first.status, 301) << path;
-    EXPECT_EQ(io::header(first.headers, "Location"), "/static");
-  }
-  const auto second = get("/static");
-  EXPECT_EQ(second.status, 307);
-  EXPECT_EQ(io::header(second.headers, "Location"), "/static/");
-  for (const char* path : {"/static/", "/static/index.html"}) {
-    const auto page = get(path);
-    EXPECT_EQ(page.status, 200);
-    EXPECT_EQ(page.content_type, "text/html; charset=utf-8");
-    EXPECT_THAT(page.body, AllOf(HasSubstr("href=\"/metrics\""), HasSubstr("href=\"/api/v1/info\"")));
-  }
-  EXPECT_EQ(get("/static/other.js").status, 404);
-}
-
-TEST_F(SiteTest, MetricsAreBesideIt) {
-  metrics.counter("careen_things_total", "Things.").add(3);
-  EXPECT_THAT(get("/metrics").body, HasSubstr("careen_things_total 3"));
-  EXPECT_EQ(get("/metrics", "POST").status, 405);
-  EXPECT_EQ(get("/", "POST").status, 405);
-  EXPECT_EQ(get("/api/v1/info", "DELETE").status, 405);
-  EXPECT_EQ(get("/api/v1/info").status, 404);  // nobody offers it
+Routes metrics_page(io::Metrics& metrics, std::function<void()> on_scrape = {}) {
+  return {{}, one_route(metrics_route(metrics, std::move(on_scrape), Access::anybody()))};
 }
 
 io::Task<void> fetch(io::HttpClient& client, std::string url, std::optional<io::Result<io::HttpResponse>>& out) {
@@ -122,8 +44,8 @@ TEST(ServerTest, AnswersOverTheNetwork) {
   io::Problems problems{io::Log()};
   Probes probes(problems);
   bool scraped = false;
-  const auto metrics_server = serve_metrics(loop, "127.0.0.1:0", metrics, [&] { scraped = true; });
-  const auto probe_server = serve_probes(loop, "127.0.0.1:0", probes);
+  const auto metrics_server = serve_metrics(loop, "127.0.0.1:0", metrics_page(metrics, [&] { scraped = true; }));
+  const auto probe_server = serve_probes(loop, "127.0.0.1:0", {{}, probes.routes()});
   ASSERT_TRUE(metrics_server) << metrics_server.error().message;
   ASSERT_TRUE(probe_server) << probe_server.error().message;
 
@@ -170,7 +92,8 @@ TEST(ServerTest, TheInfoDocumentPassesThroughAFollower) {
                     return true;
                   };
                 }});
-  const auto server = serve_metrics(loop, "127.0.0.1:0", metrics, {}, {.info = &info});
+  const auto server =
+      serve_metrics(loop, "127.0.0.1:0", {{}, site_routes(metrics, {}, {.info = &info}, Access::anybody())});
   ASSERT_TRUE(server) << server.error().message;
   leader.set_port((*server)->port());
   const auto client = io::make_http_client(loop, {});
@@ -206,15 +129,17 @@ TEST(ServerTest, SecuredMetricsAndWebhooks) {
   kube::Client kube_client(loop, *transport, metrics, random);
   TokenAuth auth(kube_client);
   const ServingTls tls = self_signed_tls(loop, {"127.0.0.1"});
-  const auto server = serve_metrics(loop, "127.0.0.1:0", metrics, {}, {}, {.tls = tls, .auth = &auth});
+  const auto server =
+      serve_metrics(loop, "127.0.0.1:0", {{}, site_routes(metrics, {}, {}, auth.access())}, SiteTls{.usual = tls});
   ASSERT_TRUE(server) << server.error().message;
   std::string operation;
-  AdmissionEndpoint endpoint(loop, metrics, "/validate",
-                             [&](const kube::AdmissionRequest& request) -> io::Task<kube::AdmissionVerdict> {
-                               operation = request.operation;
-                               return denied();
-                             });
-  const auto webhooks = serve_webhooks(loop, "127.0.0.1:0", tls, {&endpoint});
+  const auto judge = [&](const kube::AdmissionRequest& request) -> io::Task<kube::AdmissionVerdict> {
+    operation = request.operation;
+    return denied();
+  };
+  const auto webhooks =
+      serve_webhooks(loop, "127.0.0.1:0", tls,
+                     {{}, one_route(webhook_route({loop, kube_client, metrics, io::Log()}, "/validate", judge))});
   ASSERT_TRUE(webhooks) << webhooks.error().message;
 
   io::HttpClientOptions trusting;
@@ -256,7 +181,7 @@ TEST(ServerTest, NoAddressMeansNoServer) {
   io::RealLoop loop;
   io::Metrics metrics;
   for (const char* address : {"", "0"}) {
-    const auto server = serve_metrics(loop, address, metrics);
+    const auto server = serve_metrics(loop, address, metrics_page(metrics));
     ASSERT_TRUE(server);
     EXPECT_EQ(*server, nullptr);
   }
@@ -265,9 +190,9 @@ TEST(ServerTest, NoAddressMeansNoServer) {
 TEST(ServerTest, AnAddressInUseIsAnError) {
   io::RealLoop loop;
   io::Metrics metrics;
-  const auto first = serve_metrics(loop, "127.0.0.1:0", metrics);
+  const auto first = serve_metrics(loop, "127.0.0.1:0", metrics_page(metrics));
   ASSERT_TRUE(first);
-  const auto second = serve_metrics(loop, "127.0.0.1:" + std::to_string((*first)->port()), metrics);
+  const auto second = serve_metrics(loop, "127.0.0.1:" + std::to_string((*first)->port()), metrics_page(metrics));
   ASSERT_FALSE(second);
   EXPECT_THAT(second.error().message, HasSubstr("127.0.0.1:"));
 }

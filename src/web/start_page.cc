@@ -1,12 +1,15 @@
 #include "web/start_page.h"
 
+#include <fmt/format.h>
+
+#include <string>
 #include <string_view>
 
 namespace careen::web {
 
 namespace {
 
-constexpr std::string_view kPage = R"(<!DOCTYPE html>
+constexpr std::string_view kBegin = R"(<!DOCTYPE html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
@@ -24,39 +27,55 @@ dd { margin-left: 0; }
 <p>careen takes the nodes of this Kubernetes cluster through maintenance: it asks the checks of their profiles,
 sends the notifications and runs the triggers, and never has more nodes in maintenance than the limits allow.</p>
 <dl>
-<dt><a href="/api/v1/info">/api/v1/info</a></dt>
-<dd>The state of every node, and why it is or is not moving on, as JSON.</dd>
-<dt><a href="/metrics">/metrics</a></dt>
-<dd>Numbers about this replica, for Prometheus.</dd>
-</dl>
+)";
+constexpr std::string_view kEnd = R"(</dl>
 </body>
 </html>
 )";
 
-io::ServerResponse redirect(int status, const char* to) {
+std::string page_about(const std::vector<Route>& routes) {
+  std::string page(kBegin);
+  for (const Route& route : routes) {
+    if (route.listing.about.empty()) continue;
+    page += fmt::format("<dt><a href=\"{0}\">{0}</a></dt>\n<dd>{1}</dd>\n", route.listing.name, route.listing.about);
+  }
+  return page.append(kEnd);
+}
+
+io::ServerHandler redirect(int status, const std::string& to) {
+  return at_once([status, to](const io::ServerRequest&) {
+    io::ServerResponse response;
+    response.status = status;
+    response.headers.emplace_back("Location", to);
+    response.body = "see " + to + "\n";
+    return response;
+  });
+}
+
+io::ServerResponse only_the_page() {
   io::ServerResponse response;
-  response.status = status;
-  response.headers.emplace_back("Location", to);
-  response.body = std::string("see ") + to + "\n";
+  response.status = 404;
+  response.body = "not found; there is only the page /static/\n";
   return response;
 }
 
 }  // namespace
 
-io::ServerResponse answer_start_page(const io::ServerRequest& request) {
-  if (request.path == "/static") return redirect(307, "/static/");
-  io::ServerResponse response;
-  if (request.path == "/static/" || request.path == "/static/index.html") {
+std::vector<Route> start_page(const std::vector<Route>& listed, const Access& access) {
+  const io::ServerHandler page = at_once([text = page_about(listed)](const io::ServerRequest&) {
+    io::ServerResponse response;
     response.content_type = "text/html; charset=utf-8";
     response.headers.emplace_back("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'");
     response.headers.emplace_back("X-Content-Type-Options", "nosniff");
-    response.body = kPage;
+    response.body = text;
     return response;
-  }
-  if (!request.path.starts_with("/static/")) return redirect(301, "/static");
-  response.status = 404;
-  response.body = "not found; there is only the page /static/\n";
-  return response;
+  });
+  const io::ServerHandler missing = at_once([](const io::ServerRequest&) { return only_the_page(); });
+  return {{.path = exactly("/static"), .access = access, .answer = redirect(307, "/static/")},
+          {.path = exactly("/static/"), .access = access, .answer = page},
+          {.path = exactly("/static/index.html"), .access = access, .answer = page},
+          {.path = below("/static/"), .access = access, .answer = missing},
+          {.path = everything_else(), .access = access, .answer = redirect(301, "/static")}};
 }
 
 }  // namespace careen::web

@@ -1,11 +1,14 @@
 // The page a person sees who opens the address of the metrics: what careen is, and where to go from here.
 #pragma once
 
-#include "io/http_server.h"
+#include <vector>
+
+#include "web/routes.h"
 
 namespace careen::web {
 
-// The page is /static/. Every path that nothing else serves leads there, as it does with the original.
-io::ServerResponse answer_start_page(const io::ServerRequest& request);
+// The page is /static/, and links to what of `listed` says what it is about. Every path that nothing else serves leads
+// there, as it does with the original.
+std::vector<Route> start_page(const std::vector<Route>& listed, const Access& access);
 
 }  // namespace careen::web

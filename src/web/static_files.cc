@@ -1,6 +1,7 @@
 #include "web/static_files.h"
 
-#include <algorithm>
+#include <string>
+#include <string_view>
 
 namespace careen::web {
 
@@ -13,17 +14,6 @@ constexpr const char* kContentSecurityPolicy =
 // If-None-Match may name several; a weak one stands for the same body here.
 bool names(std::string_view wanted, std::string_view etag) {
   return wanted == "*" || (!etag.empty() && wanted.find(etag) != std::string_view::npos);
-}
-
-}  // namespace
-
-const DashboardFile* find_file(std::span<const DashboardFile> files, std::string_view path) {
-  if (!path.starts_with('/')) return nullptr;
-  path.remove_prefix(1);
-  if (path.empty()) path = "index.html";
-  const auto found =
-      std::find_if(files.begin(), files.end(), [&](const DashboardFile& file) { return file.path == path; });
-  return found == files.end() ? nullptr : &*found;
 }
 
 io::ServerResponse answer_file(const io::ServerRequest& request, const DashboardFile& file) {
@@ -42,12 +32,31 @@ io::ServerResponse answer_file(const io::ServerRequest& request, const Dashboard
   return response;
 }
 
-io::ServerResponse lead_to_dashboard() {
-  io::ServerResponse response;
-  response.status = 307;
-  response.headers.emplace_back("Location", "/");
-  response.body = "see /\n";
-  return response;
+Route file_route(std::string_view path, const DashboardFile& file) {
+  return {.path = exactly(path),
+          .access = Access::anybody(),
+          .answer = at_once([&file](const io::ServerRequest& request) { return answer_file(request, file); })};
+}
+
+}  // namespace
+
+std::vector<Route> file_routes(std::span<const DashboardFile> files) {
+  std::vector<Route> out;
+  for (const DashboardFile& file : files) {
+    out.push_back(file_route("/" + std::string(file.path), file));
+    if (file.path == "index.html") out.push_back(file_route("/", file));
+  }
+  return out;
+}
+
+Route lead_to_dashboard(Access access) {
+  return {.path = everything_else(), .access = std::move(access), .answer = at_once([](const io::ServerRequest&) {
+                                                                    io::ServerResponse response;
+                                                                    response.status = 307;
+                                                                    response.headers.emplace_back("Location", "/");
+                                                                    response.body = "see /\n";
+                                                                    return response;
+                                                                  })};
 }
 
 }  // namespace careen::web

@@ -2,19 +2,18 @@
 // connect to is this address and nothing else.
 #pragma once
 
-#include <optional>
 #include <span>
+#include <vector>
 
-#include "io/http_server.h"
 #include "web/dashboard_files.h"
+#include "web/routes.h"
 
 namespace careen::web {
 
-// The file of that path; / is index.html. Nothing when there is none.
-const DashboardFile* find_file(std::span<const DashboardFile> files, std::string_view path);
-io::ServerResponse answer_file(const io::ServerRequest& request, const DashboardFile& file);
+// Each at its path; index.html at /, too. The files must outlive them.
+std::vector<Route> file_routes(std::span<const DashboardFile> files);
 // For every other path of a site with a dashboard: /static and what lies below, the page of the original, lead to it,
 // and so do all unknown ones.
-io::ServerResponse lead_to_dashboard();
+Route lead_to_dashboard(Access access);
 
 }  // namespace careen::web

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "web/server.h"
+#include "web/test_routes.h"
 
 namespace careen::web {
 namespace {
@@ -13,18 +13,22 @@ using testing::HasSubstr;
 constexpr DashboardFile kFiles[] = {{"index.html", "text/html; charset=utf-8", "<p>hello", "\"1\""},
                                     {"app.js", "text/javascript; charset=utf-8", "go()", "\"2\""}};
 
+io::ServerResponse get_file(std::span<const DashboardFile> files, const std::string& path, io::Headers headers = {}) {
+  return answer_of(Routes({}, file_routes(files)), {"GET", path, "", std::move(headers), {}});
+}
+
 TEST(StaticFilesTest, AreFoundByTheirPath) {
-  EXPECT_EQ(find_file(kFiles, "/"), &kFiles[0]);
-  EXPECT_EQ(find_file(kFiles, "/index.html"), &kFiles[0]);
-  EXPECT_EQ(find_file(kFiles, "/app.js"), &kFiles[1]);
+  EXPECT_EQ(get_file(kFiles, "/").body, kFiles[0].body);
+  EXPECT_EQ(get_file(kFiles, "/index.html").body, kFiles[0].body);
+  EXPECT_EQ(get_file(kFiles, "/app.js").body, kFiles[1].body);
   for (const char* path : {"", "app.js", "//app.js", "/app", "/../app.js", "/metrics"}) {
-    EXPECT_EQ(find_file(kFiles, path), nullptr) << path;
+    EXPECT_EQ(get_file(kFiles, path).status, 404) << path;
   }
-  EXPECT_EQ(find_file({}, "/"), nullptr);
+  EXPECT_EQ(get_file({}, "/").status, 404);
 }
 
 TEST(StaticFilesTest, LoadNothingFromElsewhere) {
-  const auto page = answer_file({"GET", "/", "", {}, {}}, kFiles[0]);
+  const auto page = get_file(kFiles, "/");
   EXPECT_EQ(page.status, 200);
   EXPECT_EQ(page.body, "<p>hello");
   EXPECT_EQ(page.content_type, "text/html; charset=utf-8");
@@ -37,12 +41,12 @@ TEST(StaticFilesTest, LoadNothingFromElsewhere) {
 
 TEST(StaticFilesTest, WhatIsKnownIsNotSentAgain) {
   for (const char* known : {"\"1\"", "W/\"1\"", "\"0\", \"1\"", "*"}) {
-    const auto same = answer_file({"GET", "/", "", {{"If-None-Match", known}}, {}}, kFiles[0]);
+    const auto same = get_file(kFiles, "/", {{"If-None-Match", known}});
     EXPECT_EQ(same.status, 304) << known;
     EXPECT_TRUE(same.body.empty());
     EXPECT_EQ(io::header(same.headers, "ETag"), "\"1\"");
   }
-  EXPECT_EQ(answer_file({"GET", "/", "", {{"If-None-Match", "\"2\""}}, {}}, kFiles[0]).status, 200);
+  EXPECT_EQ(get_file(kFiles, "/", {{"If-None-Match", "\"2\""}}).status, 200);
 }
 
 }  // namespace

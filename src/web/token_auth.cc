@@ -178,15 +178,8 @@ Task<kube::Result<Json>> TokenAuth::ask(kube::Resource resource, Json spec) {
   co_return std::move(*parsed);
 }
 
-Task<io::ServerResponse> TokenAuth::pass(io::ServerRequest request, const io::ServerHandler& handler) {
-  if (auto refused = co_await refusal(request)) co_return std::move(*refused);
-  co_return co_await handler(std::move(request));
-}
-
-io::ServerHandler TokenAuth::guard(io::ServerHandler handler) {
-  return [this, handler = std::make_shared<const io::ServerHandler>(std::move(handler))](io::ServerRequest request) {
-    return pass(std::move(request), *handler);
-  };
+Access TokenAuth::access() {
+  return Access("a token that the API server knows", [this](io::ServerRequest& request) { return refusal(request); });
 }
 
 }  // namespace careen::web

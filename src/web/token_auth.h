@@ -13,6 +13,7 @@
 #include "io/sync.h"
 #include "kube/error.h"
 #include "kube/json.h"
+#include "web/routes.h"
 
 namespace careen::kube {
 class Client;
@@ -74,8 +75,8 @@ class TokenAuth {
   // Nothing when the request may pass; otherwise the answer: 401, 403, 429, or 500 when the API server could not be
   // asked.
   io::Task<std::optional<io::ServerResponse>> refusal(const io::ServerRequest& request);
-  // The handler behind this gate, which must outlive it.
-  io::ServerHandler guard(io::ServerHandler handler);
+  // Whoever may pass. It must outlive the routes that have it.
+  Access access();
 
  private:
   // Null: the token is nobody's.
@@ -88,7 +89,6 @@ class TokenAuth {
   io::Task<kube::Result<User>> review(std::string token, std::string audience);
   io::Task<kube::Result<bool>> allowed(const kube::Json& user, std::string verb, std::string path);
   io::Task<kube::Result<kube::Json>> ask(kube::Resource resource, kube::Json spec);
-  io::Task<io::ServerResponse> pass(io::ServerRequest request, const io::ServerHandler& handler);
 
   io::Loop& loop_;
   kube::Client& client_;

@@ -10,6 +10,7 @@
 #include "io/virtual_time.h"
 #include "kube/client.h"
 #include "sim/test_api.h"
+#include "web/test_routes.h"
 
 namespace careen::web {
 namespace {
@@ -59,7 +60,7 @@ class TokenAuthTest : public testing::Test {
     if (!authorization.empty()) request.headers.emplace_back("Authorization", authorization);
     std::optional<io::ServerResponse> out;
     io::Scope scope(*loop);
-    scope.spawn(keep(handler(std::move(request)), out));
+    scope.spawn(keep(routes.answer(std::move(request)), out));
     EXPECT_TRUE(time.run_until([&] { return out.has_value(); }, io::minutes{1}));
     return std::move(*out);
   }
@@ -72,7 +73,11 @@ class TokenAuthTest : public testing::Test {
   std::unique_ptr<kube::Transport> transport = api.connect(*loop);
   kube::Client client{*loop, *transport, metrics, random};
   TokenAuth auth{client, {.most_remembered = 3, .most_asked_at_once = 2}};
-  io::ServerHandler handler = auth.guard([](io::ServerRequest) { return secret_page(); });
+  Routes routes{{},
+                one_route({.path = everything_else(),
+                           .methods = Methods::any(),
+                           .access = auth.access(),
+                           .answer = [](io::ServerRequest) { return secret_page(); }})};
   bool broken = false;
   io::Duration takes{};
   int token_reviews = 0;
@@ -147,7 +152,7 @@ TEST_F(TokenAuthTest, ManyAtOnceAskOnce) {
   std::vector<std::optional<io::ServerResponse>> out(5);
   io::Scope scope(*loop);
   for (auto& one : out)
-    scope.spawn(keep(handler({"GET", "/metrics", "", {{"Authorization", "Bearer good"}}, {}}), one));
+    scope.spawn(keep(routes.answer({"GET", "/metrics", "", {{"Authorization", "Bearer good"}}, {}}), one));
   time.run_for(io::seconds{30});
   for (const auto& one : out) EXPECT_EQ(one->status, 200);
   EXPECT_LE(token_reviews, 2) << "no more than are asked at once";
@@ -162,7 +167,7 @@ TEST_F(TokenAuthTest, WhoShowsManyTokensKeepsNobodyElseOut) {
   for (size_t i = 0; i < out.size(); ++i) {
     io::ServerRequest guess{"GET", "/metrics", "", {{"Authorization", "Bearer guess" + std::to_string(i)}}, {}};
     guess.peer = "10.0.0.66";
-    scope.spawn(keep(handler(std::move(guess)), out[i]));
+    scope.spawn(keep(routes.answer(std::move(guess)), out[i]));
   }
   time.run_for(io::milliseconds{100});
   EXPECT_EQ(std::count_if(out.begin(), out.end(), [](const auto& one) { return one && one->status == 429; }), 84);
@@ -170,7 +175,7 @@ TEST_F(TokenAuthTest, WhoShowsManyTokensKeepsNobodyElseOut) {
   io::ServerRequest same{"GET", "/metrics", "", {{"Authorization", "Bearer good"}}, {}};
   same.peer = "10.0.0.66";
   std::optional<io::ServerResponse> known;
-  scope.spawn(keep(handler(std::move(same)), known));
+  scope.spawn(keep(routes.answer(std::move(same)), known));
   time.run_for(io::milliseconds{100});
   ASSERT_TRUE(known);
   EXPECT_EQ(known->status, 200);

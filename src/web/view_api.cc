@@ -21,6 +21,8 @@ constexpr io::Duration kStreamPause = io::seconds{45};
 constexpr io::Duration kAnswerPause = io::seconds{30};
 
 constexpr const char* kCrowded = "too many others are looking at this replica, or from your address; try again later";
+constexpr const char* kWhatThereIs =
+    "not found; there are fleet, stream, nodes/NAME, nodemaintenances/NAME, timeline and plan";
 constexpr const char* kNoTokenOfOurOwn =
     "this replica does not lead, and has no token of its own to ask the leader with: that takes POD_NAME and the right "
     "to create serviceaccounts/token; look at the leader itself (kubectl port-forward pod/NAME)";
@@ -58,7 +60,10 @@ std::optional<int> read_hours(std::string_view text) {
   return hours;
 }
 
-bool is_stream(const io::ServerRequest& request) { return request.path == "/careen/v1/stream"; }
+// What follows the prefix, and the slash of a document that is one of many.
+std::string_view name_in(const io::ServerRequest& request, std::string_view document) {
+  return std::string_view(request.path).substr(ViewApi::kPrefix.size() + document.size());
+}
 
 }  // namespace
 
@@ -79,42 +84,63 @@ bool ViewApi::is_crowded(const std::string& peer) const {
   return streams() >= kMostStreams || (own != streams_->end() && own->second >= kMostStreamsOfAPeer);
 }
 
-Task<io::ServerResponse> ViewApi::answer(io::ServerRequest request) {
-  if (io::header(request.headers, "Authorization").empty()) {
-    const std::string token(io::header(request.headers, kTokenHeader));
-    if (!token.empty()) request.headers.emplace_back("Authorization", "Bearer " + token);
-  }
-  if (auto refused = co_await guard_.refusal(request)) co_return std::move(*refused);
-  if (is_stream(request) && is_crowded(request.peer)) co_return json_error(503, kCrowded);
-  if (source_.leading()) co_return co_await own(std::move(request));
-  if (Leader::was_passed_on(request)) co_return json_error(503, "the replica that was asked does not lead any more");
-  co_return co_await passed_on(std::move(request));
+std::vector<Route> ViewApi::routes() {
+  constexpr std::string_view kNodes = "nodes/", kMaintenances = "nodemaintenances/";
+  std::vector<Route> out;
+  out.push_back(
+      document("fleet", at_once([this](const io::ServerRequest&) { return answer_pieces(loop_, source_.fleet()); })));
+  out.push_back(stream());
+  out.push_back(document(kNodes, at_once([this, kNodes](const io::ServerRequest& request) {
+                           const std::string_view name = name_in(request, kNodes);
+                           return document_or(source_.node(name), fmt::format("there is no node {}", name));
+                         })));
+  out.push_back(document(kMaintenances, at_once([this, kMaintenances](const io::ServerRequest& request) {
+                           const std::string_view name = name_in(request, kMaintenances);
+                           return document_or(
+                               source_.maintenance(name),
+                               fmt::format("there is no NodeMaintenance {}, or its node does not exist", name));
+                         })));
+  out.push_back(document("timeline", at_once([this](const io::ServerRequest& request) {
+                           return json_answer(source_.timeline(io::Query(request.query)["node"]));
+                         })));
+  out.push_back(document("plan", [this](const io::ServerRequest& request) {
+    return planned(std::string(io::Query(request.query)["hours"]));
+  }));
+  out.push_back(document("", at_once([](const io::ServerRequest&) { return json_error(404, kWhatThereIs); })));
+  return out;
 }
 
-Task<io::ServerResponse> ViewApi::own(io::ServerRequest request) {
-  if (const std::string why = source_.unknown(); !why.empty()) co_return json_error(503, why);
-  const std::string_view path = std::string_view(request.path).substr(kPrefix.size());
-  const io::Query query(request.query);
-  if (path == "fleet") co_return answer_pieces(loop_, source_.fleet());
-  if (path == "stream") {
-    io::ServerResponse response = json_answer();
-    response.content_type = "text/event-stream";
-    response.stream = source_.stream();
-    co_return counted(std::move(response), request.peer);
-  }
-  if (path == "timeline") co_return json_answer(source_.timeline(query["node"]));
-  if (path == "plan") co_return co_await planned(std::string(query["hours"]));
-  constexpr std::string_view kNodes = "nodes/", kMaintenances = "nodemaintenances/";
-  if (path.starts_with(kNodes)) {
-    const std::string_view name = path.substr(kNodes.size());
-    co_return document_or(source_.node(name), fmt::format("there is no node {}", name));
-  }
-  if (path.starts_with(kMaintenances)) {
-    const std::string_view name = path.substr(kMaintenances.size());
-    co_return document_or(source_.maintenance(name),
-                          fmt::format("there is no NodeMaintenance {}, or its node does not exist", name));
-  }
-  co_return json_error(404, "not found; there are fleet, stream, nodes/NAME, nodemaintenances/NAME, timeline and plan");
+Route ViewApi::document(std::string_view name, io::ServerHandler own) {
+  const std::string path = std::string(kPrefix).append(name);
+  return {.path = path.ends_with('/') ? below(path) : exactly(path),
+          .access = guard_.access(),
+          .answer =
+              [this, own = std::move(own)](io::ServerRequest request) {
+                const std::string why = source_.unknown();
+                return why.empty() ? own(std::move(request)) : at_once(json_error(503, why));
+              },
+          .by_leader = ByLeader{.leading = source_.leading,
+                                .pass_on = [this](io::ServerRequest r) { return pass_on(std::move(r), kAnswerPause); },
+                                .not_any_more = "the replica that was asked does not lead any more"}};
+}
+
+Route ViewApi::stream() {
+  Route route = document("stream", at_once([this](const io::ServerRequest& request) {
+                           io::ServerResponse response = json_answer();
+                           response.content_type = "text/event-stream";
+                           response.stream = source_.stream();
+                           return counted(std::move(response), request.peer);
+                         }));
+  route.answer = unless_crowded(std::move(route.answer));
+  route.by_leader->pass_on =
+      unless_crowded([this](io::ServerRequest request) { return pass_on_stream(std::move(request)); });
+  return route;
+}
+
+io::ServerHandler ViewApi::unless_crowded(io::ServerHandler handler) const {
+  return [this, handler = std::move(handler)](io::ServerRequest request) {
+    return is_crowded(request.peer) ? at_once(json_error(503, kCrowded)) : handler(std::move(request));
+  };
 }
 
 Task<io::ServerResponse> ViewApi::planned(std::string text) {
@@ -126,21 +152,25 @@ Task<io::ServerResponse> ViewApi::planned(std::string text) {
   co_return json_answer(std::move(document));
 }
 
-Task<io::ServerResponse> ViewApi::passed_on(io::ServerRequest request) {
+Task<io::ServerResponse> ViewApi::pass_on(io::ServerRequest request, io::Duration pause_limit) {
   LeaderRequest onward{.path = request.path, .query = request.query, .pass_errors = true};
-  onward.pause_limit = is_stream(request) ? kStreamPause : kAnswerPause;
+  onward.pause_limit = pause_limit;
   if (leader_.sees_tokens()) onward.users_authorization = io::header(request.headers, "Authorization");
   // We let the client in, and we are the ones who ask the leader.
   if (onward.users_authorization.empty() && guard_.policy() != ViewPolicy::open) {
     if (own_authorization_) onward.own_authorization = co_await own_authorization_();
     if (onward.own_authorization.empty()) co_return json_error(502, kNoTokenOfOurOwn);
   }
-  const bool stream = is_stream(request);
-  io::ServerResponse response = co_await leader_.answer(std::move(onward));
-  if (!stream || !response.stream) co_return response;
+  co_return co_await leader_.answer(std::move(onward));
+}
+
+Task<io::ServerResponse> ViewApi::pass_on_stream(io::ServerRequest request) {
+  const std::string peer = request.peer;
+  io::ServerResponse response = co_await pass_on(std::move(request), kStreamPause);
+  if (!response.stream) co_return response;
   // Others have come while the leader was asked.
-  if (is_crowded(request.peer)) co_return json_error(503, kCrowded);
-  co_return counted(std::move(response), request.peer);
+  if (is_crowded(peer)) co_return json_error(503, kCrowded);
+  co_return counted(std::move(response), peer);
 }
 
 io::ServerResponse ViewApi::counted(io::ServerResponse response, const std::string& peer) {

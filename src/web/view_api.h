@@ -8,11 +8,13 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "io/http_server.h"
 #include "io/loop.h"
 #include "web/info.h"
 #include "web/leader.h"
+#include "web/routes.h"
 #include "web/view_guard.h"
 
 namespace careen::web {
@@ -44,13 +46,18 @@ class ViewApi {
   ViewApi(const ViewApi&) = delete;
   ViewApi& operator=(const ViewApi&) = delete;
 
-  io::Task<io::ServerResponse> answer(io::ServerRequest request);
+  // It must outlive the routes.
+  std::vector<Route> routes();
   int streams() const;
 
  private:
-  io::Task<io::ServerResponse> own(io::ServerRequest request);
-  io::Task<io::ServerResponse> passed_on(io::ServerRequest request);
+  // A document below the prefix; where the name is empty or ends with a slash, one for whatever may follow.
+  Route document(std::string_view name, io::ServerHandler own);
+  Route stream();
   io::Task<io::ServerResponse> planned(std::string hours);
+  io::Task<io::ServerResponse> pass_on(io::ServerRequest request, io::Duration pause_limit);
+  io::Task<io::ServerResponse> pass_on_stream(io::ServerRequest request);
+  io::ServerHandler unless_crowded(io::ServerHandler handler) const;
   io::ServerResponse counted(io::ServerResponse response, const std::string& peer);
   bool is_crowded(const std::string& peer) const;
 

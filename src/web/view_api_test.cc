@@ -10,6 +10,7 @@
 #include "kube/json.h"
 #include "sim/test_api.h"
 #include "web/test_http.h"
+#include "web/test_routes.h"
 
 namespace careen::web {
 namespace {
@@ -69,9 +70,6 @@ class ViewApiTest : public testing::Test {
   }
   io::Task<std::string> own_token() { co_return own; }
 
-  static io::Task<void> ask(ViewApi& of, io::ServerRequest request, std::optional<io::ServerResponse>& out) {
-    out = co_await of.answer(std::move(request));
-  }
   static io::Task<void> drink(io::BodyStream& stream, std::string& body, bool& done) {
     for (;;) {
       const auto more = co_await stream.read(body);
@@ -83,9 +81,10 @@ class ViewApiTest : public testing::Test {
     io::ServerRequest request{"GET", "/careen/v1/" + path, query, std::move(headers), {}};
     request.local = local;
     request.peer = peer;
+    const Routes routes({}, api().routes());
     std::optional<io::ServerResponse> out;
     io::Scope scope(*loop);
-    scope.spawn(ask(api(), std::move(request), out));
+    scope.spawn(keep_answer(routes, std::move(request), out));
     EXPECT_TRUE(time.run_until([&] { return out.has_value(); }, io::minutes{1}));
     io::ServerResponse response = out ? std::move(*out) : io::ServerResponse{};
     if (response.stream && path != "stream") {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cstdlib>
 #include <string>
 #include <utility>
 
@@ -36,6 +37,24 @@ bool came_by_a_proxy(const io::Headers& headers) {
   });
 }
 
+void take_other_header(io::ServerRequest& request) {
+  if (!io::header(request.headers, "Authorization").empty()) return;
+  const std::string token(io::header(request.headers, kTokenHeader));
+  if (!token.empty()) request.headers.emplace_back("Authorization", "Bearer " + token);
+}
+
+const char* in_words(ViewPolicy policy) {
+  switch (policy) {
+    case ViewPolicy::loopback:
+      return "the view: from this machine, or with a token";
+    case ViewPolicy::token:
+      return "the view: with a token";
+    case ViewPolicy::open:
+      return "the view: anybody";
+  }
+  std::abort();
+}
+
 std::string without_newline(std::string text) {
   while (!text.empty() && text.back() == '\n') text.pop_back();
   return text;
@@ -55,7 +74,7 @@ bool is_local(const io::ServerRequest& request) {
   return names_this_machine(io::header(request.headers, "Host"));
 }
 
-io::Task<std::optional<io::ServerResponse>> ViewGuard::refusal(const io::ServerRequest& request) {
+io::Task<std::optional<io::ServerResponse>> ViewGuard::refusal(const io::ServerRequest& request) const {
   if (policy_ == ViewPolicy::open) co_return std::nullopt;
   if (policy_ == ViewPolicy::loopback && is_local(request)) co_return std::nullopt;
   if (!auth_) co_return json_error(403, "only clients on this machine may look");
@@ -67,6 +86,14 @@ io::Task<std::optional<io::ServerResponse>> ViewGuard::refusal(const io::ServerR
   const std::string_view scheme = io::header(refused->headers, "WWW-Authenticate");
   if (!scheme.empty()) response.headers.emplace_back("WWW-Authenticate", scheme);
   co_return response;
+}
+
+Access ViewGuard::access() const {
+  const auto guard = [guard = *this](io::ServerRequest& request) {
+    take_other_header(request);
+    return guard.refusal(request);
+  };
+  return Access(in_words(policy_), guard, Access::WrongMethod::told_to_everybody);
 }
 
 }  // namespace careen::web

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "io/http_server.h"
+#include "web/routes.h"
 #include "web/token_auth.h"
 #include "web/view_policy.h"
 
@@ -24,7 +25,9 @@ class ViewGuard {
   ViewGuard(ViewPolicy policy, TokenAuth* auth) : policy_(policy), auth_(auth) {}
 
   // Nothing when the request may pass; otherwise the answer: {"error":"…"} with 401, 403 or 500.
-  io::Task<std::optional<io::ServerResponse>> refusal(const io::ServerRequest& request);
+  io::Task<std::optional<io::ServerResponse>> refusal(const io::ServerRequest& request) const;
+  // Whoever may look. A token that is shown in the other header is in Authorization from then on.
+  Access access() const;
   ViewPolicy policy() const { return policy_; }
 
  private:

@@ -11,6 +11,8 @@ struct ControllerOptions {
   bool correct_drift = true;     // put back what somebody takes away from a node in maintenance
   bool restore_cordon = true;    // a cordon from before a maintenance stays at its end
   bool dry_run = false;
+  // Its webhook refuses what would leave fewer than a majority of the control-plane nodes.
+  bool protect_control_plane = false;
 };
 
 }  // namespace careen::nodemaintenance
