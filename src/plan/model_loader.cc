@@ -99,6 +99,11 @@ void ModelLoader::put_node(const Json& node) {
 void ModelLoader::put(Kind kind, const Json& object) {
   if (kind == Kind::nodes) return put_node(object);
   const kube::Resource& resource = entry_of(kind).resource;
+  if (kind == Kind::pods) {
+    // Most of what there is: as it stands.
+    put_namespace(std::string(object["metadata"]["namespace"].text().value_or("default")));
+    return cluster_.api.put(path_of(resource, object.view()), object, "snapshot");
+  }
   Json copy = object;
   // The model's revisions differ from the cluster's: nothing must be rolled out because of that.
   if (kind == Kind::stateful_sets || kind == Kind::daemon_sets) {
@@ -108,7 +113,7 @@ void ModelLoader::put(Kind kind, const Json& object) {
     copy.set({"metadata", "namespace"}, kOwnNamespace);
   }
   if (resource.namespaced) put_namespace(std::string(copy["metadata"]["namespace"].text().value_or("default")));
-  cluster_.api.put(path_of(resource, copy.view()), std::move(copy), "snapshot");
+  cluster_.api.put(path_of(resource, copy.view()), copy, "snapshot");
 }
 
 }  // namespace careen::plan

@@ -100,7 +100,7 @@ Response ApiServer::remove_collection(const Ask& ask) {
   std::string items;
   store_.visit(*resource.collection, at, prefix, [&](const std::string& key, const Text& text) {
     if (!std::string_view(key).starts_with(prefix)) return false;
-    if (!selector->empty() && !selector->matches(*parse(*text))) return true;
+    if (!selector->matches_text(*text)) return true;
     if (!items.empty()) items += ',';
     items += shown(resource, key, text, true);
     keys.push_back(key);
@@ -117,9 +117,9 @@ Response ApiServer::remove_one(const Resource& resource, const std::string& key,
   const std::string name(split_key(*resource.collection, key).second);
   const auto known = resource.collection->objects.find(key);
   if (known == resource.collection->objects.end()) return to_response(not_found(resource, name));
-  json::value object = *parse(*known->second);
-  drop_type(object);
-  const json::value before = object;
+  Scratch memory;
+  const json::value before = without_type(*parsed(known->second), memory.storage());
+  json::value object(before, memory.storage());
   json::object& meta = object.at("metadata").get_object();
   const std::string uid(text_at(object, {"metadata", "uid"}));
   if (const auto wrong = options.fails_for(resource, object)) return to_response(*wrong);
@@ -187,7 +187,7 @@ Response ApiServer::remove_one(const Resource& resource, const std::string& key,
 Response ApiServer::remove_marked_pod(const Resource& resource, const std::string& key, json::value pod,
                                       const std::string& by, bool dry_run) {
   if (dry_run) return answer_with(200, resource.head() + json::serialize(pod).substr(1));
-  store(resource, key, pod, by);
+  store(resource, key, json::value(pod, pod.storage()), by);
   // The answer has the version of its end.
   pod.at("metadata").get_object()["resourceVersion"] = std::to_string(store_.next_version());
   drop(resource, key, by);

@@ -232,7 +232,7 @@ Response ApiServer::list(const Ask& ask) {
   size_t remaining = 0;
   bool more = false;
   const auto counted = query["continue"].empty() ? remaining_.end() : remaining_.find(query["continue"]);
-  store_.visit(*resource.collection, at, from, [&](const std::string& key, const Text& text) {
+  const auto take = [&](const std::string& key, const Text& text) {
     if (!prefix.empty() && !std::string_view(key).starts_with(prefix)) return false;
     if (taken == limit) {
       more = true;
@@ -254,7 +254,12 @@ Response ApiServer::list(const Ask& ask) {
     last = key;
     ++taken;
     return true;
-  });
+  };
+  if (const std::string_view node = selector->wanted("spec.nodeName"); !node.empty() && resource.collection == pods_) {
+    store_.visit_among(pods_->on_node.keys(node), *pods_, at, from, take);
+  } else {
+    store_.visit(*resource.collection, at, from, take);
+  }
 
   std::string token;
   if (more) {

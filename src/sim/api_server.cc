@@ -27,7 +27,8 @@ std::string object_path(const Collection& collection, std::string_view key) {
 }
 
 struct Parts {
-  std::string group, version, plural, ns, name, subresource;
+  std::string_view group{}, version{}, plural{}, ns{}, name{};  // of the segments
+  std::string subresource{};
   bool watch = false;
 };
 
@@ -84,6 +85,8 @@ ApiServer::ApiServer(io::Loop& loop, uint64_t seed)
   for (const Resource* resource : resources_.all()) {
     if (resource->storage) keep_as(*resource);
   }
+  pods_ = resources_.find("", "v1", "pods")->collection;
+  budgets_ = resources_.find("policy", "v1", "poddisruptionbudgets")->collection;
   for (const char* name : {"default", "kube-node-lease", "kube-public", "kube-system"}) {
     const Resource& namespaces = *resources_.find("", "v1", "namespaces");
     json::value ns = {{"metadata",
@@ -165,7 +168,8 @@ tl::expected<ApiServer::Ask, Response> ApiServer::understand(const Request& requ
 
 // For direct access: what nobody defined is made up.
 ApiServer::Ask ApiServer::locate(std::string_view path) {
-  const Parts parts = resource_parts(path_segments(path));
+  const auto segments = path_segments(path);
+  const Parts parts = resource_parts(segments);
   if (!resources_.find(parts.group, parts.version, parts.plural)) {
     Resource made;
     made.group = parts.group;
@@ -263,9 +267,11 @@ Text ApiServer::store(const Resource& resource, const std::string& key, json::va
   const Text stored = past.object;
   const bool owned = meta.contains("ownerReferences");
   if (owned || (past.before && find_text(*past.before, "\"ownerReferences\"") != std::string::npos)) {
-    const auto before = past.before ? parse(*past.before) : std::nullopt;
-    follow_owners(collection, key, before ? &*before : nullptr, &object);
+    const Parsed before = parsed(past.before);
+    follow_owners(collection, key, before.get(), &object);
   }
+  follow_node(collection, key, past.before, &object);
+  follow_budget(collection, key, past.before, &object);
   if (collection.path == "/api/v1/events") {
     expiries_.push_back({loop_.now() + kEventLife, key, stored});
     if (!expiry_.pending()) expiry_.set(expiries_.front().at);
@@ -283,7 +289,7 @@ void ApiServer::drop(const Resource& resource, const std::string& key, const std
   const auto known = collection.objects.find(key);
   if (known == collection.objects.end()) return;
   Scratch memory;
-  json::value gone = *sim::parse(*known->second, memory.storage());
+  json::value gone(*parsed(known->second), memory.storage());
   const std::string uid(text_at(gone, {"metadata", "uid"}));
   gone.get_object().erase("kind");
   gone.get_object().erase("apiVersion");
@@ -293,6 +299,8 @@ void ApiServer::drop(const Resource& resource, const std::string& key, const std
   text.append(rest, 1);
   const Past& past = store_.change(collection, key, nullptr, std::make_shared<const std::string>(std::move(text)));
   follow_owners(collection, key, &gone, nullptr);
+  follow_node(collection, key, past.before, nullptr);
+  follow_budget(collection, key, past.before, nullptr);
   announce(collection, past, by);
   const std::string ns(split_key(collection, key).first);
   if (stored_as_.at(&collection).kind == "CustomResourceDefinition") define(gone, true);
@@ -320,6 +328,35 @@ void ApiServer::follow_owners(const Collection& collection, const std::string& k
   each_owner(now, [&](const std::string& uid) { dependents_[uid].insert(dependent); });
 }
 
+void ApiServer::follow_node(Collection& collection, const std::string& key, const Text& before,
+                            const json::value* now) {
+  if (&collection != pods_) return;
+  const std::string_view node = now ? text_at(*now, {"spec", "nodeName"}) : std::string_view();
+  // A pod that is bound hardly ever moves.
+  if (!node.empty() && pods_->on_node.contains(node, key)) return;
+  if (const Parsed was = parsed(before)) pods_->on_node.erase(text_at(*was, {"spec", "nodeName"}), key);
+  if (!node.empty()) pods_->on_node.insert(node, key);
+}
+
+void ApiServer::follow_budget(const Collection& collection, const std::string& key, const Text& before,
+                              const json::value* now) {
+  if (&collection != budgets_) return;
+  const json::value* selector = now ? find(*now, {"spec", "selector"}) : nullptr;
+  const auto [ns, name] = split_key(collection, key);
+  if (selector && before) {
+    // Its status changes often.
+    const Parsed whole = parsed(before);
+    const json::value* was = find(*whole, {"spec", "selector"});
+    if (was && *was == *selector) return;
+  }
+  const auto read = kube::LabelSelector::from_json(kube::JsonView(selector));
+  if (read) {
+    budget_selectors_[std::string(ns)].set(std::string(name), *read);
+  } else if (const auto known = budget_selectors_.find(ns); known != budget_selectors_.end()) {
+    known->second.erase(std::string(name));
+  }
+}
+
 void ApiServer::expire_events() {
   const Resource& events = *resources_.find("", "v1", "events");
   while (!expiries_.empty() && expiries_.front().at <= loop_.now()) {
@@ -332,7 +369,7 @@ void ApiServer::expire_events() {
   if (!expiries_.empty()) expiry_.set(expiries_.front().at);
 }
 
-void ApiServer::put(std::string_view path, Json object, std::string_view by) {
+void ApiServer::put(std::string_view path, const Json& object, std::string_view by) {
   const Ask ask = locate(path);
   const Text known = text(path);
   Scratch memory;
@@ -344,7 +381,7 @@ void ApiServer::put(std::string_view path, Json object, std::string_view by) {
   json::object& meta = object_at(draft.get_object(), "metadata");
   meta["name"] = ask.name;
   if (!ask.ns.empty()) meta["namespace"] = ask.ns;
-  const auto before = known ? sim::parse(*known, memory.storage()) : std::nullopt;
+  const Parsed before = parsed(known);
   if (before) meta["uid"] = text_at(*before, {"metadata", "uid"});
   if (!meta.contains("uid")) meta["uid"] = random_.uuid();
   const std::string_view created = before ? text_at(*before, {"metadata", "creationTimestamp"}) : "";
@@ -361,14 +398,18 @@ void ApiServer::merge(std::string_view path, const Json& patch, std::string_view
   const auto known = ask.resource->collection->objects.find(ask.key());
   if (known == ask.resource->collection->objects.end()) return;
   Scratch memory;
-  json::value before = *sim::parse(*known->second, memory.storage());
+  json::value before(*parsed(known->second), memory.storage());
   before.get_object().erase("kind");
   before.get_object().erase("apiVersion");
-  json::value draft(before, memory.storage());
-  merge_patch(draft, *sim::parse(patch.dump(), memory.storage()));
-  json::value raw(draft, memory.storage());
+  const json::value wanted = *sim::parse(patch.dump(), memory.storage());
+  const auto merged = [&] {
+    json::value draft(before, memory.storage());
+    merge_patch(draft, wanted);
+    return draft;
+  };
+  json::value draft = merged();
   const bool wrong = ask.resource->type && conform(draft, *ask.resource->type);
-  if (wrong) draft = std::move(raw);
+  if (wrong) draft = merged();
   draft.at("metadata").get_object()["uid"] = before.at("metadata").at("uid");
   draft.at("metadata").get_object()["resourceVersion"] = before.at("metadata").at("resourceVersion");
   if (draft != before) store(*ask.resource, ask.key(), std::move(draft), std::string(by));

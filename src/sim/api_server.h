@@ -19,7 +19,9 @@
 #include "kube/json.h"
 #include "kube/transport.h"
 #include "sim/object_store.h"
+#include "sim/parsed_texts.h"
 #include "sim/resources.h"
+#include "sim/selector_index.h"
 #include "sim/status.h"
 #include "tl/expected.hpp"
 
@@ -94,12 +96,17 @@ class ApiServer {
 
   // What a person does with kubectl, at once and past all checks. Paths as in requests: /api/v1/nodes/a,
   // /apis/coordination.k8s.io/v1/namespaces/kube-system/leases/x. A resource nobody defined is served from then on.
-  void put(std::string_view path, kube::Json object, std::string_view by = "test");
+  void put(std::string_view path, const kube::Json& object, std::string_view by = "test");
   void merge(std::string_view path, const kube::Json& patch, std::string_view by = "test");
   void erase(std::string_view path, std::string_view by = "test");
   // Null when there is none.
   kube::Json object(std::string_view path) const;
   Text text(std::string_view path) const;
+  // The same to look at, without a copy for each who does; null when there is none.
+  Parsed value(std::string_view path) const { return parsed(text(path)); }
+  Parsed parsed(const Text& text) const { return parsed_.of(text); }
+  // The pods that are bound to a node, as namespace/name.
+  const FieldIndex::Keys& pods_on(std::string_view node) const { return pods_->on_node.keys(node); }
   // Every object of a resource ("/api/v1/nodes"), ordered by namespace and name.
   void for_each(std::string_view collection,
                 const std::function<void(const std::string& path, const Text&)>& visit) const;
@@ -185,6 +192,8 @@ class ApiServer {
   void announce(const Collection& collection, const Past& past, const std::string& by);
   void follow_owners(const Collection& collection, const std::string& key, const json::value* before,
                      const json::value* now);
+  void follow_node(Collection& collection, const std::string& key, const Text& before, const json::value* now);
+  void follow_budget(const Collection& collection, const std::string& key, const Text& before, const json::value* now);
   void define(const json::value& definition, bool remove);
   void expire_events();
   std::string now_text() const;
@@ -200,6 +209,10 @@ class ApiServer {
   io::Random random_;
   Resources resources_;
   ObjectStore store_;
+  mutable ParsedTexts parsed_;
+  Collection* pods_ = nullptr;
+  Collection* budgets_ = nullptr;
+  std::map<std::string, SelectorIndex, std::less<>> budget_selectors_;  // by namespace; of names
   std::map<const Collection*, Freshen> freshen_;
   std::map<Collection*, Resource> stored_as_;  // copies: a definition may go before its last watch
   void keep_as(const Resource& resource);

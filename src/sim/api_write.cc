@@ -304,7 +304,7 @@ Response ApiServer::create_decoded(const Ask& ask, json::value object) {
   const std::string key = ask.key_of(name);
   if (const auto known = resource.collection->objects.find(key); known != resource.collection->objects.end()) {
     Failure failure = already_exists(resource, name);
-    if (find(*parse(*known->second), {"metadata", "deletionTimestamp"})) {
+    if (find(*parsed(known->second), {"metadata", "deletionTimestamp"})) {
       failure.message = "object is being deleted: " + failure.message;
     }
     return to_response(failure);
@@ -366,8 +366,7 @@ Response ApiServer::update(const Ask& ask) {
     if (!is_version(version)) return to_response(no_version(version));
     return create_decoded(ask, std::move(*object));
   }
-  json::value before = *parse(*known->second);
-  drop_type(before);
+  json::value before = without_type(*parsed(known->second), memory.storage());
   return change(ask, std::move(*object), known->second, std::move(before), false);
 }
 
@@ -392,7 +391,7 @@ Response ApiServer::patch(const Ask& ask) {
   if (known == resource.collection->objects.end()) return to_response(not_found(resource, ask.name));
   // All of this lives as long as the request.
   Scratch memory;
-  json::value before = *sim::parse(*known->second, memory.storage());
+  json::value before(*parsed(known->second), memory.storage());
   auto wanted = patched(ask, resource.is_events_v1() ? event_to_v1(before) : before);
   if (!wanted) return to_response(wanted.error());
   drop_type(before);
@@ -405,7 +404,7 @@ ApiServer::Either<json::value> ApiServer::patched(const Ask& ask, const json::va
   const std::string& body = ask.request->body;
   const std::string_view type = media_type(ask.request->content_type);
   const bool operations = type == "application/json-patch+json";
-  const auto patch = parse(body);
+  const auto patch = sim::parse(body, known.storage());
   if (!patch) return tl::unexpected(bad_request("error decoding patch: " + go_syntax_error(body)));
   if (operations ? !patch->is_array() : !patch->is_object()) {
     return tl::unexpected(bad_request("error decoding patch: json: cannot unmarshal " + std::string(go_kind(*patch)) +

@@ -15,6 +15,7 @@ bool is_on(const Query& query, std::string_view key) {
 std::vector<std::string> path_segments(std::string_view path) {
   path = path.substr(0, path.find('?'));
   std::vector<std::string> out;
+  out.reserve(8);
   while (!path.empty()) {
     if (path[0] == '/') {
       path.remove_prefix(1);

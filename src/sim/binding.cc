@@ -44,8 +44,8 @@ void ApiServer::take_topology(json::value& pod, std::string_view node) const {
   if (known == nodes.end()) return;
   // Most nodes of tests have no place.
   if (find_text(*known->second, "\"topology.kubernetes.io/") == std::string::npos) return;
-  const json::value object = *parse(*known->second);
-  const json::value* labels = find(object, {"metadata", "labels"});
+  const Parsed object = parsed(known->second);
+  const json::value* labels = find(*object, {"metadata", "labels"});
   if (!labels) return;
   for (const char* key : {"topology.kubernetes.io/region", "topology.kubernetes.io/zone"}) {
     const json::value* value = member(*labels, key);
@@ -62,9 +62,8 @@ Response ApiServer::bind(const Ask& ask) {
   const auto known = ask.resource->collection->objects.find(ask.key());
   if (known == ask.resource->collection->objects.end()) return to_response(not_found(*ask.resource, ask.name));
   if (node.empty()) return to_response(invalid_object("Binding", "", ask.name, {required("target.name")}));
-  json::value pod = *parse(*known->second);
-  pod.get_object().stable_erase(pod.get_object().find("kind"));
-  pod.get_object().stable_erase(pod.get_object().find("apiVersion"));
+  Scratch memory;
+  json::value pod = without_type(*parsed(known->second), memory.storage());
   if (const std::string why = why_not(pod); !why.empty()) {
     Failure failure = conflict(*ask.resource, ask.name, why);
     failure.kind = "pods/binding";

@@ -62,8 +62,7 @@ void Disruption::note_budget(const Change& change) {
     if (known->second.budgets.empty()) places_.erase(known);
     return;
   }
-  Scratch memory;
-  const auto budget = sim::parse(*change.object, memory.storage());
+  const Parsed budget = api_.parsed(change.object);
   const auto selector = kube::LabelSelector::from_json(kube::JsonView(find(*budget, {"spec", "selector"})));
   Place& place = places_[change.ns];
   if (known == places_.end()) read_pods(change.ns, place);
@@ -83,8 +82,7 @@ void Disruption::note_pod(const Change& change) {
     pods.erase(known);
     return;
   }
-  Scratch memory;
-  PodFacts facts = facts_of(*sim::parse(*change.object, memory.storage()));
+  PodFacts facts = facts_of(*api_.parsed(change.object));
   if (known != pods.end() && known->second.labels == facts.labels) {
     facts.budgets = std::move(known->second.budgets);
     known->second = std::move(facts);
@@ -105,9 +103,10 @@ bool Disruption::selects(const kube::LabelSelector& selector, const PodFacts& po
 
 void Disruption::enroll(Place& place, const std::string& name, PodFacts& pod) {
   pod.budgets.clear();
-  for (auto& [budget_name, budget] : place.budgets) {
+  for (const std::string& budget_name : place.selectors.candidates(pod.labels)) {
+    Budget& budget = place.budgets.at(budget_name);
     if (!selects(budget.selector, pod)) continue;
-    budget.pods.insert(name);
+    budget.pods.emplace(name, &pod);
     pod.budgets.push_back(budget_name);
   }
 }
@@ -122,9 +121,10 @@ void Disruption::set_selector(Place& place, const std::string& name, const kube:
   strike_off_budget(place, name);
   Budget& budget = place.budgets[name];
   budget.selector = selector;
+  place.selectors.set(name, selector);
   for (auto& [pod_name, pod] : place.pods) {
     if (!selects(selector, pod)) continue;
-    budget.pods.insert(pod_name);
+    budget.pods.emplace(pod_name, &pod);
     pod.budgets.push_back(name);
   }
 }
@@ -132,7 +132,8 @@ void Disruption::set_selector(Place& place, const std::string& name, const kube:
 void Disruption::strike_off_budget(Place& place, const std::string& name) {
   const auto known = place.budgets.find(name);
   if (known == place.budgets.end()) return;
-  for (const std::string& pod : known->second.pods) std::erase(place.pods.at(pod).budgets, name);
+  for (const auto& [pod, facts] : known->second.pods) std::erase(place.pods.at(pod).budgets, name);
+  place.selectors.erase(name);
   place.budgets.erase(known);
 }
 
@@ -140,9 +141,8 @@ void Disruption::strike_off_budget(Place& place, const std::string& name) {
 void Disruption::note_workload(const Change& change) {
   const auto place = places_.find(change.ns);
   if (place == places_.end() || !change.object) return;
-  const auto size = [](const Text& text) {
-    Scratch memory;
-    return text ? integer_at(*sim::parse(*text, memory.storage()), {"spec", "replicas"}) : std::nullopt;
+  const auto size = [this](const Text& text) {
+    return text ? integer_at(*api_.parsed(text), {"spec", "replicas"}) : std::nullopt;
   };
   if (change.type == Change::Type::modified && size(change.before) == size(change.object)) return;
   for (const auto& [name, budget] : place->second.budgets) wake({change.ns, name}, delay_);
@@ -201,17 +201,16 @@ Disruption::PodFacts Disruption::facts_of(const json::value& pod) {
 void Disruption::read_pods(const std::string& ns, Place& place) const {
   const std::string prefix = "/api/v1/namespaces/" + ns + "/pods/";
   api_.for_each(kPodsPath, [&](const std::string& path, const Text& text) {
-    if (path.starts_with(prefix)) place.pods.emplace(path.substr(prefix.size()), facts_of(*parse(*text)));
+    if (path.starts_with(prefix)) place.pods.emplace(path.substr(prefix.size()), facts_of(*api_.parsed(text)));
   });
 }
 
 Disruption::OrWhy<std::optional<std::pair<std::string, int64_t>>> Disruption::scale_of(
     const std::string& ns, const Controller& controller) const {
   using Found = std::optional<std::pair<std::string, int64_t>>;
-  const auto read = [&](std::string_view plural, const Controller& wanted) -> std::optional<json::value> {
-    const Text text = api_.text(in_namespace("/apis/apps/v1", ns, plural, wanted.name));
-    auto object = text ? parse(*text) : std::nullopt;
-    if (!object || text_at(*object, {"metadata", "uid"}) != wanted.uid) return std::nullopt;
+  const auto read = [&](std::string_view plural, const Controller& wanted) -> Parsed {
+    Parsed object = api_.value(in_namespace("/apis/apps/v1", ns, plural, wanted.name));
+    if (!object || text_at(*object, {"metadata", "uid"}) != wanted.uid) return nullptr;
     return object;
   };
   const auto sized = [](const json::value& object) -> Found {
@@ -219,15 +218,15 @@ Disruption::OrWhy<std::optional<std::pair<std::string, int64_t>>> Disruption::sc
   };
   const bool apps = controller.api_version.starts_with("apps/");
   if (apps && controller.kind == "ReplicaSet") {
-    const auto set = read("replicasets", controller);
+    const Parsed set = read("replicasets", controller);
     if (!set) return Found();
     const auto above = controller_of(*set);
     if (!above || above->kind != "Deployment") return sized(*set);
-    const auto deployment = read("deployments", *above);
+    const Parsed deployment = read("deployments", *above);
     return deployment ? sized(*deployment) : Found();
   }
   if (apps && controller.kind == "StatefulSet") {
-    const auto set = read("statefulsets", controller);
+    const Parsed set = read("statefulsets", controller);
     return set ? sized(*set) : Found();
   }
   if (apps && controller.kind == "DaemonSet") {
@@ -241,16 +240,15 @@ Disruption::OrWhy<std::optional<std::pair<std::string, int64_t>>> Disruption::sc
 }
 
 // The sum over the controllers of the pods, each once; pods of nobody count nothing.
-Disruption::OrWhy<int64_t> Disruption::scale_of(const std::string& ns, const std::vector<const PodFacts*>& pods,
-                                                const std::vector<std::string>& names) const {
+Disruption::OrWhy<int64_t> Disruption::scale_of(const std::string& ns, const Selected& pods) const {
   std::map<std::string, int64_t> scales;
-  std::set<std::string> seen;
-  for (size_t i = 0; i < pods.size(); ++i) {
-    const auto& controller = pods[i]->controller;
+  std::set<std::string_view> seen;
+  for (const auto& [name, pod] : pods) {
+    const auto& controller = pod->controller;
     if (!controller || !seen.insert(controller->uid).second) continue;
     const auto found = scale_of(ns, *controller);
     if (!found) return tl::unexpected(found.error());
-    if (!*found) return tl::unexpected("found no controllers for pod \"" + names[i] + "\"");
+    if (!*found) return tl::unexpected("found no controllers for pod \"" + name + "\"");
     scales.insert(**found);
   }
   int64_t sum = 0;
@@ -258,14 +256,12 @@ Disruption::OrWhy<int64_t> Disruption::scale_of(const std::string& ns, const std
   return sum;
 }
 
-Disruption::OrWhy<Disruption::Expected> Disruption::expected(const json::value& budget,
-                                                             const std::vector<const PodFacts*>& pods,
-                                                             const std::vector<std::string>& names) const {
+Disruption::OrWhy<Disruption::Expected> Disruption::expected(const json::value& budget, const Selected& pods) const {
   const json::value* most = find(budget, {"spec", "maxUnavailable"});
   const json::value* least = find(budget, {"spec", "minAvailable"});
   if (!most && !least) return Expected();
   if (!most && least->is_int64()) return Expected{static_cast<int64_t>(pods.size()), least->get_int64()};
-  const auto scale = scale_of(std::string(text_at(budget, {"metadata", "namespace"})), pods, names);
+  const auto scale = scale_of(std::string(text_at(budget, {"metadata", "namespace"})), pods);
   if (!scale) return tl::unexpected(scale.error());
   const auto share = scaled_up(most ? *most : *least, *scale);
   if (!share) return tl::unexpected(wrong_share(most ? *most : *least));
@@ -276,17 +272,12 @@ void Disruption::sync(const Key& key) {
   const auto& [ns, name] = key;
   const auto place = places_.find(ns);
   const std::string path = in_namespace("/apis/policy/v1", ns, "poddisruptionbudgets", name);
-  const Text text = api_.text(path);
-  if (place == places_.end() || !text) return;
+  const Parsed object = api_.value(path);
+  if (place == places_.end() || !object) return;
+  const json::value& budget = *object;
   const auto selection = place->second.budgets.find(name);
   if (selection == place->second.budgets.end()) return;
-  const json::value budget = *parse(*text);
-  std::vector<const PodFacts*> pods;
-  std::vector<std::string> names;
-  for (const std::string& pod_name : selection->second.pods) {
-    pods.push_back(&place->second.pods.at(pod_name));
-    names.push_back(pod_name);
-  }
+  const Selected& pods = selection->second.pods;
 
   const json::value* known = member(budget, "status");
   json::object status = known && known->is_object() ? known->get_object() : json::object();
@@ -297,20 +288,20 @@ void Disruption::sync(const Key& key) {
     disrupted = told->get_object();
   const std::string now = io::format_whole_seconds(loop_.wall_now());
   Granted granted;
-  const auto wanted = expected(budget, pods, names);
+  const auto wanted = expected(budget, pods);
   if (!wanted) {
     status["disruptionsAllowed"] = 0;
     set_condition(status, "DisruptionAllowed", false, "SyncFailed", wanted.error(), now);
   } else {
     int64_t healthy = 0;
-    for (size_t i = 0; i < pods.size(); ++i) {
-      if (pods[i]->deleting) continue;
-      const std::string_view since = text_at(disrupted, names[i]);
+    for (const auto& [pod_name, pod] : pods) {
+      if (pod->deleting) continue;
+      const std::string_view since = text_at(disrupted, pod_name);
       const auto at = since.empty() ? std::nullopt : io::parse_rfc3339(since);
       if (at && *at + kDeletionTimeout >= loop_.wall_now()) {
-        granted.kept[names[i]] = since;
+        granted.kept[pod_name] = since;
         granted.recheck_at = std::min(granted.recheck_at.value_or(*at + kDeletionTimeout), *at + kDeletionTimeout);
-      } else if (pods[i]->ready) {
+      } else if (pod->ready) {
         ++healthy;
       }
     }

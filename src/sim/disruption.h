@@ -14,6 +14,7 @@
 #include "io/loop.h"
 #include "kube/label_selector.h"
 #include "sim/api_server.h"
+#include "sim/selector_index.h"
 
 namespace careen::sim {
 
@@ -38,12 +39,15 @@ class Disruption {
     std::optional<Controller> controller{};
     std::vector<std::string> budgets{};  // names of those that select it
   };
+  // The pods of a budget, by name.
+  using Selected = std::map<std::string, const PodFacts*>;
   struct Budget {
     kube::LabelSelector selector{};
-    std::set<std::string> pods{};  // names of those it selects
+    Selected pods{};
   };
   struct Place {
     std::map<std::string, Budget> budgets{};
+    SelectorIndex selectors{};
     std::map<std::string, PodFacts> pods{};
   };
   using Key = std::pair<std::string, std::string>;  // namespace, name
@@ -68,10 +72,8 @@ class Disruption {
   void wake(const Key& key, io::Duration in);
   void run();
   void sync(const Key& key);
-  OrWhy<Expected> expected(const json::value& budget, const std::vector<const PodFacts*>& pods,
-                           const std::vector<std::string>& names) const;
-  OrWhy<int64_t> scale_of(const std::string& ns, const std::vector<const PodFacts*>& pods,
-                          const std::vector<std::string>& names) const;
+  OrWhy<Expected> expected(const json::value& budget, const Selected& pods) const;
+  OrWhy<int64_t> scale_of(const std::string& ns, const Selected& pods) const;
   // The controller that counts, by UID, and its scale; none when it is gone.
   OrWhy<std::optional<std::pair<std::string, int64_t>>> scale_of(const std::string& ns,
                                                                  const Controller& controller) const;

@@ -43,24 +43,6 @@ bool budget_selects(const json::value& budget, const json::value& pod) {
   });
 }
 
-// A budget that names a label the pod does not have is passed over without reading it whole: a namespace may have many.
-bool may_select(std::string_view budget, const json::value& pod) {
-  constexpr std::string_view kStart = "\"selector\":{\"matchLabels\":{\"";
-  constexpr std::string_view kMiddle = "\":\"";
-  const size_t start = find_text(budget, kStart);
-  if (start == std::string_view::npos) return true;
-  const std::string_view rest = budget.substr(start + kStart.size());
-  const size_t middle = rest.find('"');
-  if (middle == std::string_view::npos || !rest.substr(middle).starts_with(kMiddle)) return true;
-  const std::string_view value = rest.substr(middle + kMiddle.size());
-  const size_t end = value.find('"');
-  // What is escaped is not compared as it stands here.
-  if (end == std::string_view::npos || rest.substr(0, middle + kMiddle.size() + end).find('\\') != rest.npos)
-    return true;
-  const json::value* has = find(pod, {"metadata", "labels", rest.substr(0, middle)});
-  return has && has->is_string() && std::string_view(has->get_string()) == value.substr(0, end);
-}
-
 int64_t number_of(const json::value& budget, std::string_view field) {
   return integer_at(budget, {"status", field}).value_or(0);
 }
@@ -166,8 +148,11 @@ void mark_as_target(json::value& pod, const std::string& now) {
 Response ApiServer::evict(const Ask& ask) {
   if (const auto wrong = wrong_body_type(ask.request->content_type)) return to_response(*wrong);
   if (const auto wrong = wrong_write_options(ask.query, "CreateOptions", false)) return to_response(*wrong);
-  const auto raw = parse(ask.request->body);
-  const auto eviction = decode(eviction_resource(raw ? text_at(*raw, "apiVersion") : ""), ask.request->body);
+  // All of this lives as long as the request.
+  Scratch memory;
+  const auto raw = sim::parse(ask.request->body, memory.storage());
+  const auto eviction =
+      decode(eviction_resource(raw ? text_at(*raw, "apiVersion") : ""), ask.request->body, memory.storage());
   if (!eviction) return to_response(eviction.error());
   const std::string_view ns = text_at(*eviction, {"metadata", "namespace"});
   if (!ns.empty() && ns != ask.ns) {
@@ -186,8 +171,7 @@ Response ApiServer::evict(const Ask& ask) {
 
   const auto known = ask.resource->collection->objects.find(ask.key());
   if (known == ask.resource->collection->objects.end()) return to_response(not_found(*ask.resource, ask.name));
-  json::value pod = *parse(*known->second);
-  drop_type(pod);
+  json::value pod = without_type(*parsed(known->second), memory.storage());
   if (!ignores_budgets(pod)) {
     if (const auto refused = spend_budget(ask, pod, removal->dry_run)) return to_response(*refused);
   }
@@ -202,7 +186,7 @@ Response ApiServer::evict(const Ask& ask) {
 }
 
 void ApiServer::mark_evicted(const Ask& ask, json::value pod) {
-  const json::value before = pod;
+  const json::value before(pod, pod.storage());
   mark_as_target(pod, now_text());
   if (pod != before) store(*ask.resource, ask.key(), std::move(pod), ask.caller.client);
 }
@@ -210,13 +194,12 @@ void ApiServer::mark_evicted(const Ask& ask, json::value pod) {
 // Takes one disruption from the pod's budget, if it has one and is counted by it.
 std::optional<Failure> ApiServer::spend_budget(const Ask& ask, const json::value& pod, bool dry_run) {
   const Resource& budgets = *resources_.find("policy", "v1", "poddisruptionbudgets");
-  const auto& objects = budgets.collection->objects;
-  const std::string prefix = ask.ns + "/";
-  std::optional<json::value> found;
-  for (auto at = objects.lower_bound(prefix); at != objects.end() && at->first.starts_with(prefix); ++at) {
-    if (!may_select(*at->second, pod)) continue;
-    json::value budget = *parse(*at->second);
-    if (!budget_selects(budget, pod)) continue;
+  const auto in_namespace = budget_selectors_.find(ask.ns);
+  if (in_namespace == budget_selectors_.end()) return std::nullopt;
+  Parsed found;
+  for (const std::string& name : in_namespace->second.candidates(find(pod, {"metadata", "labels"}))) {
+    Parsed budget = parsed(budgets.collection->objects.at(ask.key_of(name)));
+    if (!budget_selects(*budget, pod)) continue;
     if (found) {
       return Failure{.message =
                          "This pod has more than one PodDisruptionBudget, which the eviction subresource does "
@@ -228,14 +211,16 @@ std::optional<Failure> ApiServer::spend_budget(const Ask& ask, const json::value
   if (auto refused = refusal_of(*found)) return refused;
   if (dry_run) return std::nullopt;
 
-  drop_type(*found);
-  json::object& status = found->at("status").get_object();
-  const int64_t left = number_of(*found, "disruptionsAllowed") - 1;
+  Scratch memory;
+  json::value budget = without_type(*found, memory.storage());
+  json::object& status = budget.at("status").get_object();
+  const int64_t left = number_of(budget, "disruptionsAllowed") - 1;
   status["disruptionsAllowed"] = left;
   if (left == 0) update_disruption_allowed(status, now_text());
   object_at(status, "disruptedPods")[ask.name] = now_text();
-  conform(*found, *budgets.type);
-  store(budgets, prefix + std::string(text_at(*found, {"metadata", "name"})), std::move(*found), "kube-apiserver");
+  conform(budget, *budgets.type);
+  const std::string name(text_at(budget, {"metadata", "name"}));
+  store(budgets, ask.key_of(name), std::move(budget), "kube-apiserver");
   return std::nullopt;
 }
 

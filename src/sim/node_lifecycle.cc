@@ -78,15 +78,15 @@ void NodeLifecycle::collect_orphans() {
   }
   for (const std::string& node : due) gone_.erase(node);
   if (!due.empty()) {
-    api_.for_each(kPodsPath, [&](const std::string& path, const Text& text) {
-      const auto pod = parse(*text);
-      if (!due.contains(text_at(*pod, {"spec", "nodeName"}))) return;
+    std::set<std::string> orphans;
+    for (const std::string& node : due) orphans.insert(api_.pods_on(node).begin(), api_.pods_on(node).end());
+    for (const std::string& pod : orphans) {
       kube::Request request;
       request.method = "DELETE";
-      request.path = path;
+      request.path = pod_path_of_key(pod);
       request.body = R"({"gracePeriodSeconds":0})";
       api_.handle(request, {kControllerManager});
-    });
+    }
   }
   if (gone_.empty()) return;
   const auto first =

@@ -18,6 +18,24 @@ std::deque<Past>::const_iterator after(const Collection& collection, uint64_t ve
                           [](uint64_t wanted, const Past& past) { return wanted < past.version; });
 }
 
+void FieldIndex::insert(std::string_view value, const std::string& key) {
+  const auto known = keys_.find(value);
+  (known == keys_.end() ? keys_[std::string(value)] : known->second).insert(key);
+}
+
+void FieldIndex::erase(std::string_view value, const std::string& key) {
+  const auto known = keys_.find(value);
+  if (known == keys_.end()) return;
+  known->second.erase(key);
+  if (known->second.empty()) keys_.erase(known);
+}
+
+const FieldIndex::Keys& FieldIndex::keys(std::string_view value) const {
+  static const Keys none;
+  const auto known = keys_.find(value);
+  return known == keys_.end() ? none : known->second;
+}
+
 Collection& ObjectStore::collection(const std::string& path, bool namespaced) {
   Collection& found = collections_[path];
   found.path = path;
@@ -69,12 +87,28 @@ uint64_t ObjectStore::version_at(io::Steady when) const {
   return later == log_.end() ? version_ : later->version - 1;
 }
 
-void ObjectStore::visit(const Collection& collection, uint64_t at, std::string_view from,
-                        const Visitor& visitor) const {
-  // What was different then: for each key changed since, the text before its first change.
-  std::map<std::string_view, const Text*> then;
+ObjectStore::Differences ObjectStore::differences(const Collection& collection, uint64_t at) {
+  Differences then;
   for (auto past = after(collection, at); past != collection.history.end(); ++past)
     then.emplace(past->key, &past->before);
+  return then;
+}
+
+void ObjectStore::visit_among(const FieldIndex::Keys& keys, const Collection& collection, uint64_t at,
+                              std::string_view from, const Visitor& visitor) const {
+  const Differences then = differences(collection, at);
+  std::set<std::string_view> all(keys.lower_bound(std::string(from)), keys.end());
+  for (auto old = then.lower_bound(from); old != then.end(); ++old) all.insert(old->first);
+  for (const std::string_view key : all) {
+    const auto old = then.find(key);
+    const Text& text = old != then.end() ? *old->second : collection.objects.find(key)->second;
+    if (text && !visitor(std::string(key), text)) return;
+  }
+}
+
+void ObjectStore::visit(const Collection& collection, uint64_t at, std::string_view from,
+                        const Visitor& visitor) const {
+  const Differences then = differences(collection, at);
   auto now = collection.objects.lower_bound(from);
   auto old = then.lower_bound(from);
   while (now != collection.objects.end() || old != then.end()) {

@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,6 +29,19 @@ struct Past {
   bool deleted = false;
 };
 
+// The keys of objects by the value of a field that lists select by: the pods of a node.
+class FieldIndex {
+ public:
+  using Keys = std::set<std::string>;
+  void insert(std::string_view value, const std::string& key);
+  void erase(std::string_view value, const std::string& key);
+  bool contains(std::string_view value, const std::string& key) const { return keys(value).contains(key); }
+  const Keys& keys(std::string_view value) const;
+
+ private:
+  std::map<std::string, Keys, std::less<>> keys_;
+};
+
 // The objects of one resource in all namespaces, by "namespace/name" or "name".
 struct Collection {
   std::string path;
@@ -35,6 +49,7 @@ struct Collection {
   std::string head;  // how the text of its objects begins, up to where kinds differ: {"kind":"Node","apiVersion":"v1",
   std::map<std::string, Text, std::less<>> objects;
   std::deque<Past> history;
+  FieldIndex on_node;  // of pods that are bound: spec.nodeName
 };
 
 class ObjectStore {
@@ -59,6 +74,9 @@ class ObjectStore {
   // Objects of keys from `from` on as they were at that version, until the visitor returns false.
   using Visitor = std::function<bool(const std::string& key, const Text&)>;
   void visit(const Collection& collection, uint64_t at, std::string_view from, const Visitor& visitor) const;
+  // The same for what may have been among these at that version: those of these keys, and all that changed since.
+  void visit_among(const FieldIndex::Keys& keys, const Collection& collection, uint64_t at, std::string_view from,
+                   const Visitor& visitor) const;
   Text read(const Collection& collection, const std::string& key, uint64_t at) const;
 
  private:
@@ -68,6 +86,9 @@ class ObjectStore {
     Collection* collection;
   };
   void forget_oldest();
+  // What was different then: for each key changed since, the text before its first change.
+  using Differences = std::map<std::string_view, const Text*>;
+  static Differences differences(const Collection& collection, uint64_t at);
 
   io::Loop& loop_;
   std::map<std::string, Collection, std::less<>> collections_;

@@ -158,11 +158,7 @@ NodeFacts::NodeFacts(const json::value& node) : name(text_at(node, {"metadata", 
 }
 
 bool operator==(const NodeFacts& a, const NodeFacts& b) {
-  const auto same = [](const Taint& x, const Taint& y) {
-    return x.key == y.key && x.value == y.value && x.effect == y.effect;
-  };
-  return a.name == b.name && a.labels == b.labels && a.allocatable == b.allocatable &&
-         std::equal(a.taints.begin(), a.taints.end(), b.taints.begin(), b.taints.end(), same);
+  return a.name == b.name && a.labels == b.labels && a.allocatable == b.allocatable && a.taints == b.taints;
 }
 
 Room requests_of(const json::value& pod_spec) {

@@ -28,6 +28,7 @@ int64_t milli_quantity(std::string_view text);
 
 struct Taint {
   std::string key, value, effect;
+  friend auto operator<=>(const Taint&, const Taint&) = default;
 };
 
 // A node as far as placement is concerned.

@@ -20,6 +20,12 @@ inline std::string pod_path_of_key(std::string_view key) {
   return pod_path(key.substr(0, slash), key.substr(slash + 1));
 }
 
+// namespace/name of such a path.
+inline std::string key_of_pod_path(std::string_view path) {
+  const std::string_view rest = path.substr(path.find("/namespaces/") + std::string_view("/namespaces/").size());
+  return std::string(rest.substr(0, rest.find('/'))) + "/" + std::string(rest.substr(rest.rfind('/') + 1));
+}
+
 // The one process that most of a cluster's controllers are part of.
 inline constexpr const char* kControllerManager = "kube-controller-manager";
 

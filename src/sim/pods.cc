@@ -128,9 +128,9 @@ void Pods::wake(const std::string& key, Pod& pod, io::Steady at) {
 }
 
 void Pods::plan(const std::string& key) {
-  const Text text = api_.text(pod_path_of_key(key));
-  if (!text) return forget(key);
-  const json::value object = *parse(*text);
+  const Parsed found = api_.value(pod_path_of_key(key));
+  if (!found) return forget(key);
+  const json::value& object = *found;
   const std::string node(text_at(object, {"spec", "nodeName"}));
   const std::string_view uid = text_at(object, {"metadata", "uid"});
   // Another pod of the same name starts afresh.
@@ -178,9 +178,9 @@ void Pods::act(const std::string& due) {
   const auto known = pods_.find(key);
   wake(key, known->second, io::kNever);
   const std::string path = pod_path_of_key(key);
-  const Text text = api_.text(path);
-  if (!text || !kubelets_.running(known->second.node)) return;
-  const json::value object = *parse(*text);
+  const Parsed found = api_.value(path);
+  if (!found || !kubelets_.running(known->second.node)) return;
+  const json::value& object = *found;
   const bool ready = annotation(object, "ready") != "false";
   const Next next = next_step(known->second, object);
   if (next.at > loop_.now()) return wake(key, known->second, next.at);

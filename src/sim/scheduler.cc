@@ -50,6 +50,14 @@ std::string label_of(const NodeFacts& node, std::string_view key) {
   return found == node.labels.end() ? std::string() : found->second;
 }
 
+// Why its taints keep the pod away; empty when they do not.
+std::string_view taint_refusal(const json::value& spec, const NodeFacts& node) {
+  const Taint* taint = untolerated(spec, node, {"NoSchedule", "NoExecute"});
+  if (!taint) return "";
+  return taint->key == "node.kubernetes.io/unschedulable" ? "node(s) were unschedulable"
+                                                          : "node(s) had untolerated taint(s)";
+}
+
 double free_share(int64_t used, int64_t whole) {
   return whole <= 0 ? 0 : std::max(0.0, 1 - static_cast<double>(used) / static_cast<double>(whole));
 }
@@ -96,8 +104,7 @@ void Scheduler::run() {
   catch_up();
   std::vector<std::tuple<int64_t, uint64_t, std::string>> order;
   for (const auto& [key, arrival] : waiting_) {
-    const Text text = api_.text(pod_path_of_key(key));
-    const auto pod = text ? parse(*text) : std::nullopt;
+    const Parsed pod = api_.value(pod_path_of_key(key));
     const int64_t priority = pod ? integer_at(*pod, {"spec", "priority"}).value_or(0) : 0;
     order.emplace_back(-priority, arrival, key);
   }
@@ -111,11 +118,8 @@ void Scheduler::catch_up() {
     api_.for_each(kNodesPath, [&](const std::string& path, const Text&) {
       changed_nodes_.insert(path.substr(path.rfind('/') + 1));
     });
-    api_.for_each(kPodsPath, [&](const std::string&, const Text& text) {
-      const auto pod = parse(*text);
-      changed_pods_.insert(std::string(text_at(*pod, {"metadata", "namespace"})) + "/" +
-                           std::string(text_at(*pod, {"metadata", "name"})));
-    });
+    api_.for_each(kPodsPath,
+                  [&](const std::string& path, const Text&) { changed_pods_.insert(key_of_pod_path(path)); });
   }
   if (changed_nodes_.empty() && changed_pods_.empty()) return;
   waiting_.merge(refused_);
@@ -126,39 +130,56 @@ void Scheduler::catch_up() {
 
 void Scheduler::read_node(const std::string& name) {
   if (const auto known = machines_.find(name); known != machines_.end()) {
-    by_room_.erase({-known->second.free, name});
+    take_off(known->second);
     machines_.erase(known);
   }
-  const Text text = api_.text(node_path(name));
-  if (!text) return;
-  Machine& machine = machines_.emplace(name, Machine{NodeFacts(*parse(*text))}).first->second;
+  const Parsed node = api_.value(node_path(name));
+  if (!node) return;
+  Machine& machine = machines_.emplace(name, Machine{NodeFacts(*node)}).first->second;
   Room used;
-  for (const std::string& key : pods_on_[name]) used += placed_.at(key).asks;
+  if (const auto pods = pods_on_.find(name); pods != pods_on_.end()) {
+    for (const std::string& key : pods->second) used += placed_.at(key).asks;
+  }
   rank(machine, used);
+}
+
+void Scheduler::take_off(Machine& machine) {
+  if (!machine.shelf) return;
+  machine.shelf->machines.erase(&machine);
+  if (machine.shelf->machines.empty()) shelves_.erase(machine.facts.taints);
+  machine.shelf = nullptr;
 }
 
 // Its pods ask for that much more.
 void Scheduler::rank(Machine& machine, const Room& change) {
-  by_room_.erase({-machine.free, machine.facts.name});
+  take_off(machine);
   machine.used += change;
   const Room& whole = machine.facts.allocatable;
   machine.free = (free_share(machine.used.milli_cpu, whole.milli_cpu) + free_share(machine.used.memory, whole.memory) +
                   free_share(machine.used.pods, whole.pods)) /
                  3;
-  by_room_.emplace(-machine.free, machine.facts.name);
+  machine.shelf = &shelves_[machine.facts.taints];
+  machine.shelf->machines.insert(&machine);
 }
 
 void Scheduler::read_pod(const std::string& key) {
-  unplace(key);
   const Text text = api_.text(pod_path_of_key(key));
-  const auto pod = text ? parse(*text) : std::nullopt;
-  if (!pod || has_ended(*pod) || text_at(*pod, {"spec", "nodeName"}).empty()) return;
+  const Parsed pod = api_.parsed(text);
+  if (!pod || has_ended(*pod) || text_at(*pod, {"spec", "nodeName"}).empty()) return unplace(key);
   place(key, text, *pod);
 }
 
 void Scheduler::place(const std::string& key, const Text& text, const json::value& pod) {
   Placed placed{std::string(text_at(pod, {"spec", "nodeName"})), requests_of(pod.at("spec")), text,
                 anti_affinity(pod) != nullptr};
+  if (const auto known = placed_.find(key); known != placed_.end()) {
+    const Placed& was = known->second;
+    if (was.node == placed.node && was.asks == placed.asks && was.keeps_others_away == placed.keeps_others_away) {
+      known->second.pod = text;
+      return;
+    }
+    unplace(key);
+  }
   pods_on_[placed.node].insert(key);
   if (const auto machine = machines_.find(placed.node); machine != machines_.end()) rank(machine->second, placed.asks);
   if (placed.keeps_others_away) keep_others_away_.insert(key);
@@ -181,9 +202,9 @@ void Scheduler::unplace(const std::string& key) {
 
 void Scheduler::try_pod(const std::string& key) {
   const auto arrival = waiting_.extract(key);
-  const Text text = api_.text(pod_path_of_key(key));
-  if (!text) return;
-  const json::value pod = *parse(*text);
+  const Parsed found = api_.value(pod_path_of_key(key));
+  if (!found) return;
+  const json::value& pod = *found;
   if (!member(pod, "spec") || !wants_a_node(pod)) return;
   const std::string ns(text_at(pod, {"metadata", "namespace"})), name(text_at(pod, {"metadata", "name"}));
   const Choice choice = choose(ns, pod);
@@ -203,20 +224,23 @@ Scheduler::Choice Scheduler::choose(const std::string& ns, const json::value& po
   Choice choice;
   if (const std::string_view only = only_node(spec); !only.empty()) {
     const auto known = machines_.find(std::string(only));
-    const std::string why = known == machines_.end() ? "" : refusal(known->second, spec, asks, avoid);
-    if (known != machines_.end() && why.empty()) choice.machine = &known->second;
+    std::string_view why;
+    if (known != machines_.end()) {
+      why = taint_refusal(spec, known->second.facts);
+      if (why.empty()) why = refusal(known->second, spec, asks, avoid);
+      if (why.empty()) choice.machine = &known->second;
+    }
     if (!why.empty()) choice.refusals[why] = 1;
     const auto others = static_cast<int>(machines_.size()) - (why.empty() ? 0 : 1);
     if (others > 0) choice.refusals["node(s) didn't satisfy plugin(s) [NodeAffinity]"] = others;
     return choice;
   }
   int64_t best = -1;
-  for (const auto& [room, name] : by_room_) {
-    const Machine& machine = machines_.at(name);
-    const std::string why = refusal(machine, spec, asks, avoid);
+  visit_bearable(spec, choice, [&](const Machine& machine) {
+    const std::string_view why = refusal(machine, spec, asks, avoid);
     if (!why.empty()) {
       ++choice.refusals[why];
-      continue;
+      return true;
     }
     // The first that takes it has most room.
     const int64_t liked = picky ? preference(spec, machine.facts) : 0;
@@ -224,19 +248,37 @@ Scheduler::Choice Scheduler::choose(const std::string& ns, const json::value& po
       best = liked;
       choice.machine = &machine;
     }
-    if (!picky) break;
-  }
+    return picky;
+  });
   return choice;
 }
 
-// Empty when the node takes it.
-std::string Scheduler::refusal(const Machine& machine, const json::value& spec, const Room& asks,
-                               const Avoid& avoid) const {
-  const NodeFacts& node = machine.facts;
-  if (const Taint* taint = untolerated(spec, node, {"NoSchedule", "NoExecute"})) {
-    return taint->key == "node.kubernetes.io/unschedulable" ? "node(s) were unschedulable"
-                                                            : "node(s) had untolerated taint(s)";
+void Scheduler::visit_bearable(const json::value& spec, Choice& choice,
+                               const std::function<bool(const Machine&)>& visit) const {
+  struct Row {
+    std::set<const Machine*, MoreRoom>::const_iterator at, end;
+  };
+  std::vector<Row> rows;
+  for (const auto& [taints, shelf] : shelves_) {
+    const std::string_view why = taint_refusal(spec, (*shelf.machines.begin())->facts);
+    if (why.empty()) {
+      rows.push_back({shelf.machines.begin(), shelf.machines.end()});
+    } else {
+      choice.refusals[why] += static_cast<int>(shelf.machines.size());
+    }
   }
+  while (!rows.empty()) {
+    const auto next =
+        std::min_element(rows.begin(), rows.end(), [](const Row& a, const Row& b) { return MoreRoom()(*a.at, *b.at); });
+    if (!visit(**next->at)) return;
+    if (++next->at == next->end) rows.erase(next);
+  }
+}
+
+// Empty when the node takes it, as far as its taints let it.
+std::string_view Scheduler::refusal(const Machine& machine, const json::value& spec, const Room& asks,
+                                    const Avoid& avoid) {
+  const NodeFacts& node = machine.facts;
   if (!selects(spec, node)) return "node(s) didn't match Pod's node affinity/selector";
   const Room left = node.allocatable - machine.used;
   if (asks.pods > left.pods) return "Too many pods";
@@ -261,8 +303,8 @@ Scheduler::Avoid Scheduler::to_avoid(const std::string& ns, const json::value& p
     const Placed& placed = placed_.at(key);
     const auto machine = machines_.find(placed.node);
     if (machine == machines_.end()) continue;
-    const json::value other = *parse(*placed.pod);
-    const json::array* terms = anti_affinity(other);
+    const Parsed other = api_.parsed(placed.pod);
+    const json::array* terms = anti_affinity(*other);
     for (size_t i = 0; terms && i < terms->size(); ++i) {
       const json::value& term = (*terms)[i];
       if (!term_is_about(term, key.substr(0, key.find('/')), ns, pod)) continue;
@@ -284,7 +326,7 @@ void Scheduler::avoid_like(const json::value& term, const std::string& ns, Avoid
     if (where.empty() || (into.contains(topology) && into[topology].contains(where))) continue;
     const std::string_view their_ns = std::string_view(key).substr(0, key.find('/'));
     if (their_ns != ns && !member(term, "namespaces")) continue;
-    if (term_is_about(term, ns, their_ns, *parse(*placed.pod))) into[topology].insert(where);
+    if (term_is_about(term, ns, their_ns, *api_.parsed(placed.pod))) into[topology].insert(where);
   }
 }
 
@@ -303,7 +345,7 @@ bool Scheduler::bind(const std::string& ns, const std::string& name, const std::
 // The pod's own condition says why it waits. It is written when that changes.
 void Scheduler::say_refused(const std::string& ns, const json::value& pod, const Choice& choice) {
   std::vector<std::string> reasons;
-  for (const auto& [why, count] : choice.refusals) reasons.push_back(std::to_string(count) + " " + why);
+  for (const auto& [why, count] : choice.refusals) reasons.push_back(std::to_string(count) + " " + std::string(why));
   std::sort(reasons.begin(), reasons.end());
   std::string message = "0/" + std::to_string(machines_.size()) + " nodes are available";
   for (size_t i = 0; i < reasons.size(); ++i) message += (i == 0 ? ": " : ", ") + reasons[i];

@@ -4,9 +4,11 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "io/loop.h"
@@ -25,11 +27,22 @@ class Scheduler {
   size_t refused() const { return refused_.size(); }
 
  private:
+  struct Shelf;
   // A node, and what its pods ask of it.
   struct Machine {
     NodeFacts facts;
     Room used{};
-    double free = 0;  // the share of it that is left
+    double free = 0;         // the share of it that is left
+    Shelf* shelf = nullptr;  // where it stands
+  };
+  struct MoreRoom {
+    bool operator()(const Machine* a, const Machine* b) const {
+      return a->free != b->free ? a->free > b->free : a->facts.name < b->facts.name;
+    }
+  };
+  // The nodes with the same taints, most room first: a pod bears all of them or none, however many are cordoned.
+  struct Shelf {
+    std::set<const Machine*, MoreRoom> machines{};
   };
   // A pod that has a node and has not ended.
   struct Placed {
@@ -42,7 +55,7 @@ class Scheduler {
   using Avoid = std::map<std::string, std::set<std::string, std::less<>>, std::less<>>;
   struct Choice {
     const Machine* machine = nullptr;
-    std::map<std::string, int> refusals{};  // why, and how many nodes, when there is none
+    std::map<std::string_view, int> refusals{};  // why, and how many nodes, when there is none
   };
 
   void note(const Change& change);
@@ -54,10 +67,14 @@ class Scheduler {
   void place(const std::string& key, const Text& text, const json::value& pod);
   void unplace(const std::string& key);
   void rank(Machine& machine, const Room& change);
+  void take_off(Machine& machine);
 
   void try_pod(const std::string& key);
   Choice choose(const std::string& ns, const json::value& pod) const;
-  std::string refusal(const Machine& machine, const json::value& spec, const Room& asks, const Avoid& avoid) const;
+  static std::string_view refusal(const Machine& machine, const json::value& spec, const Room& asks,
+                                  const Avoid& avoid);
+  // The nodes whose taints it bears, most room first, until the visitor returns false.
+  void visit_bearable(const json::value& spec, Choice& choice, const std::function<bool(const Machine&)>& visit) const;
   Avoid to_avoid(const std::string& ns, const json::value& pod) const;
   void avoid_like(const json::value& term, const std::string& ns, Avoid& into) const;
   bool bind(const std::string& ns, const std::string& name, const std::string& node);
@@ -73,9 +90,9 @@ class Scheduler {
   bool following_ = false;
   std::set<std::string> changed_nodes_, changed_pods_;
   std::map<std::string, Machine> machines_;
-  std::set<std::pair<double, std::string>> by_room_;  // most room first: the share that is left, negated
-  std::map<std::string, Placed> placed_;              // by namespace/name
-  std::set<std::string> keep_others_away_;            // those of them that do
+  std::map<std::vector<Taint>, Shelf> shelves_;
+  std::map<std::string, Placed> placed_;    // by namespace/name
+  std::set<std::string> keep_others_away_;  // those of them that do
   std::map<std::string, std::set<std::string>> pods_on_;
 };
 

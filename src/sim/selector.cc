@@ -135,9 +135,9 @@ bool Selector::matches_text(std::string_view text) const {
   return matches(*sim::parse(text, memory.storage()));
 }
 
-std::string Selector::name() const {
+std::string_view Selector::wanted(std::string_view name) const {
   for (const FieldRequirement& field : fields_) {
-    if (field.equal && field.field == "metadata.name") return field.value;
+    if (field.equal && field.field == name) return field.value;
   }
   return {};
 }

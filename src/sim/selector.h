@@ -23,8 +23,8 @@ class Selector {
   bool matches_text(std::string_view text) const;
   // Matches everything.
   bool empty() const { return labels_.empty() && fields_.empty(); }
-  // Set when only the object of that name can match.
-  std::string name() const;
+  // What the field of each match must be; empty when that may differ.
+  std::string_view wanted(std::string_view field) const;
 
  private:
   struct FieldRequirement {

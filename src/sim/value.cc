@@ -76,6 +76,12 @@ void drop_type(json::value& object) {
   }
 }
 
+json::value without_type(const json::value& object, json::storage_ptr memory) {
+  json::value out(object, std::move(memory));
+  drop_type(out);
+  return out;
+}
+
 size_t find_text(std::string_view in, std::string_view text, size_t from) {
   const void* found = ::memmem(in.data() + from, in.size() - from, text.data(), text.size());
   return found ? static_cast<size_t>(static_cast<const char*>(found) - in.data()) : std::string_view::npos;

@@ -31,6 +31,7 @@ json::object& object_at(json::object& parent, std::string_view key);
 void set_if_missing(json::object& object, std::string_view key, json::value value);
 // Without kind and apiVersion: the server keeps objects so.
 void drop_type(json::value& object);
+json::value without_type(const json::value& object, json::storage_ptr memory);
 
 // Takes out the elements for which that holds.
 template <class Predicate>

@@ -57,10 +57,7 @@ std::vector<const PodFacts*> WorkloadWorld::pods_of(std::string_view owner_uid) 
   out.reserve(found->second.size());
   for (const auto& [path, one] : found->second) {
     if (!is_in(kPodsPath, path)) continue;
-    if (!one.pod) {
-      Scratch memory;
-      one.pod.emplace(*sim::parse(*one.object, memory.storage()));
-    }
+    if (!one.pod) one.pod.emplace(*api_.parsed(one.object));
     out.push_back(&*one.pod);
   }
   return out;

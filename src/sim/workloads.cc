@@ -71,7 +71,7 @@ void Workloads::note(const Change& change) {
     if (one.kind == Kind::replica_set) note_dependent(change, key.path);
     const bool gone = change.type == Change::Type::deleted;
     if (one.kind == Kind::daemon_set) gone ? (void)daemon_sets_.erase(key) : (void)daemon_sets_.insert(key);
-    if (gone && one.kind == Kind::job) world_.forget_failures(std::string(uid_of(*sim::parse(*change.object))));
+    if (gone && one.kind == Kind::job) world_.forget_failures(std::string(uid_of(*api_.parsed(change.object))));
     if (!gone) wake(key, kReaction);
     return;
   }
@@ -92,10 +92,9 @@ void Workloads::note_dependent(const Change& change, const std::string& path) {
   owners_.insert_or_assign(path, std::move(*now));
 }
 
-std::optional<Workloads::Owner> Workloads::owner_of(const Text& text) {
+std::optional<Workloads::Owner> Workloads::owner_of(const Text& text) const {
   if (find_text(*text, "\"ownerReferences\"") == std::string::npos) return std::nullopt;
-  Scratch memory;
-  const auto object = sim::parse(*text, memory.storage());
+  const Parsed object = api_.parsed(text);
   const json::value* owners = object ? find(*object, {"metadata", "ownerReferences"}) : nullptr;
   if (!owners || !owners->is_array()) return std::nullopt;
   for (const json::value& one : owners->get_array()) {

@@ -6,6 +6,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <unordered_map>
 
 #include "io/loop.h"
 #include "sim/api_server.h"
@@ -33,7 +34,7 @@ class Workloads {
   };
   struct KindTraits;
   static const KindTraits* traits(Kind kind);
-  static std::optional<Owner> owner_of(const Text& text);
+  std::optional<Owner> owner_of(const Text& text) const;
 
   void note(const Change& change);
   void note_dependent(const Change& change, const std::string& path);
@@ -49,7 +50,7 @@ class Workloads {
   io::Alarm next_nodes_;
   std::map<Key, io::Steady> due_;
   std::set<std::pair<io::Steady, Key>> by_time_;
-  std::map<std::string, Owner> owners_;  // of pods and ReplicaSets, by path
+  std::unordered_map<std::string, Owner> owners_;  // of pods and ReplicaSets, by path
   // Nodes are followed while there are DaemonSets.
   std::set<Key> daemon_sets_;
   bool following_nodes_ = false;
