@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "io/time.h"
-#include "observe/source.h"
+#include "observe/prometheus_query.h"
 #include "profiles/budget_key.h"
 #include "profiles/check.h"
 #include "profiles/info_value.h"
@@ -16,7 +16,7 @@
 #include "profiles/topic.h"
 
 namespace careen::observe {
-class Observations;
+class PrometheusObservations;
 }  // namespace careen::observe
 
 namespace careen::profiles {
@@ -35,7 +35,7 @@ struct Facts {
   const Fleet& fleet;
   const StaggerLeases& leases;
   const Hypervisors& hypervisors;
-  const observe::Observations& observations;
+  const observe::PrometheusObservations& observations;
   Topics& topics;                  // gives numbers to facts; the only thing a check may add to
   const Drains* drains = nullptr;  // null: nothing can be drained
 };
@@ -65,7 +65,7 @@ struct CheckResult {
   // The lease that is free, to be taken if the transition happens.
   std::optional<LeaseGrab> lease;
   // The observation that was looked at; it is used up if the transition happens.
-  std::optional<observe::Source> observed;
+  std::optional<observe::PrometheusQuery> observed;
 };
 
 }  // namespace careen::profiles
