@@ -15,6 +15,7 @@
 #include "io/curl_multi.h"
 #include "io/proxy.h"
 #include "io/real_loop.h"
+#include "io/redact.h"
 #include "io/sync.h"
 
 namespace careen::io {
@@ -234,6 +235,8 @@ class Exchange final : CurlMulti::Transfer {
   Result<void> set_tls();
   Result<void> set_server_name();
   Result<void> set_headers();
+  Result<void> set_signature();
+  bool sends_body() const;
   void set_method();
   size_t take_header(std::string_view line);
   size_t take_bytes(std::string_view bytes);
@@ -269,6 +272,9 @@ class Exchange final : CurlMulti::Transfer {
 };
 
 Result<void> Exchange::prepare() {
+  if (request_.signature) {
+    if (auto ok = set_signature(); !ok) return ok;
+  }
   url_ = request_.url;
 
   CURL* e = easy();
@@ -370,11 +376,15 @@ Result<void> Exchange::set_server_name() {
   return {};
 }
 
+bool Exchange::sends_body() const {
+  const std::string& method = request_.method;
+  return !request_.body.empty() || method == "POST" || method == "PUT" || method == "PATCH";
+}
+
 void Exchange::set_method() {
   CURL* e = easy();
   const std::string& method = request_.method;
-  const bool sends_body = !request_.body.empty() || method == "POST" || method == "PUT" || method == "PATCH";
-  if (sends_body) {
+  if (sends_body()) {
     set(e, CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(request_.body.size()));
     set(e, CURLOPT_POSTFIELDS, request_.body.c_str());
   } else if (method == "HEAD") {
@@ -393,11 +403,29 @@ Result<void> Exchange::set_headers() {
     }
     add(value.empty() ? name + ";" : name + ": " + value);
   }
-  // curl would wait a second for leave to send a longer body, and guess a type for it.
-  add("Expect:");
-  if (!has(request_.headers, "Content-Type")) add("Content-Type:");
+  const bool typed = has(request_.headers, "Content-Type");
+  if (!request_.signature) {
+    // curl would wait a second for leave to send a longer body, and guess a type for it.
+    add("Expect:");
+    if (!typed) add("Content-Type:");
+  } else if (sends_body() && !typed) {
+    // It would sign these two lines although it does not send them.
+    return fail(ErrorKind::invalid, "a request with a body cannot be signed without a Content-Type");
+  }
   if (!host_header_.empty() && !has(request_.headers, "Host")) add("Host: " + host_header_);
   set(easy(), CURLOPT_HTTPHEADER, header_list_);
+  return {};
+}
+
+Result<void> Exchange::set_signature() {
+  if (auto ok = make_signable(request_); !ok) return ok;
+  CURL* e = easy();
+  const AwsSignature& signature = *request_.signature;
+  set(e, CURLOPT_AWS_SIGV4, fmt::format("{}:{}:{}", signature.provider, signature.region, signature.service).c_str());
+  set(e, CURLOPT_USERNAME, signature.key_id.c_str());
+  set(e, CURLOPT_PASSWORD, signature.secret.c_str());
+  // The wait for leave to send a longer body, see set_headers().
+  set(e, CURLOPT_EXPECT_100_TIMEOUT_MS, 1L);
   return {};
 }
 
@@ -515,6 +543,7 @@ std::string Exchange::reason(CURLcode code) const {
 
 Error Exchange::describe(CURLcode code) const {
   std::string why = reason(code);
+  if (request_.signature) why = redact(why, request_.signature->secrets());
   const auto error = [&](ErrorKind kind, std::string_view what, std::string_view because) {
     return error_at(target_, request_.method, kind, what, because);
   };

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "io/aws_signature.h"
 #include "io/result.h"
 #include "io/task.h"
 #include "io/time.h"
@@ -34,6 +35,8 @@ struct HttpRequest {
   // "sha256//" and the digest of a public key in base64: the server has to prove itself with this key, whatever name or
   // authority its certificate has. A URL without TLS is an error then.
   std::string pinned_key = {};
+  // Signed with it when it is sent, at the system's time. The request has to be one that make_signable() accepts.
+  std::optional<AwsSignature> signature = std::nullopt;
 };
 
 struct HttpResponse {

@@ -1,4 +1,5 @@
-// Text in URLs, decoded, and the query of a request: names with any number of values, as HTML forms write them.
+// Text in URLs, encoded and decoded, and the query of a request: names with any number of values, as HTML forms write
+// them.
 #pragma once
 
 #include <map>
@@ -8,6 +9,8 @@
 
 namespace careen::io {
 
+// Appends the text with everything escaped that means something in a URL.
+void append_encoded(std::string& out, std::string_view text);
 // What is not properly encoded is taken as it stands.
 std::string url_decoded(std::string_view text, bool plus_is_space);
 

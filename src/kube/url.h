@@ -1,12 +1,10 @@
 // Text in URLs.
 #pragma once
 
-#include <string>
-#include <string_view>
+#include "io/query.h"
 
 namespace careen::kube {
 
-// Appends the text with everything escaped that means something in a URL.
-void append_encoded(std::string& out, std::string_view text);
+using io::append_encoded;
 
 }  // namespace careen::kube

@@ -1,122 +1,120 @@
-// What careen knows of facts that cannot be watched: the last value of each source, with its age. Asking is driven by
-// demand: a source is asked while decisions want it, once an interval, and never otherwise. An observation that let a
-// node pass is used up by it: the next node needs one that was asked for after that node's write.
+// What careen knows of facts that cannot be watched: the last value of each source, with its age. There are two ways to
+// be asked. On demand: a source is asked while decisions want it, once an interval, and never otherwise; an observation
+// that let a node pass is used up by it, and the next node needs one that was asked for after that node's write. At a
+// standing interval: a source is asked again and again while somebody follows it. A source that hangs or fails delays
+// only those of its own endpoint, and these only while it has a turn there.
 #pragma once
 
-#include <cstdint>
+#include <concepts>
 #include <functional>
 #include <map>
 #include <memory>
-#include <set>
+#include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
+#include <utility>
 
-#include "io/loop.h"
-#include "io/sync.h"
-#include "io/time.h"
-#include "observe/prometheus.h"
-
-namespace careen::io {
-class HttpClient;
-class Metrics;
-}  // namespace careen::io
+#include "observe/observation_schedule.h"
 
 namespace careen::observe {
 
-struct Observation {
-  double value = 0;  // when there is no error
-  std::vector<std::string> warnings;
-  std::string error;
-  io::Wall asked_at{};  // when the request was sent
-  io::Wall answered_at{};
-  uint64_t serial = 0;  // of the answers of all sources; a newer one has a larger number
+template <class Source>
+concept ObservedSource = std::totally_ordered<Source> && std::copyable<Source> && requires(const Source& source) {
+  // The server behind it, in one spelling and without credentials: people and metrics see it.
+  { source.endpoint() } -> std::convertible_to<std::string>;
 };
 
-// What a decision may make of a source at a moment.
-struct ObservationState {
-  enum class Kind {
-    usable,   // `observation` holds a value
-    failed,   // `observation` holds an error
-    pending,  // there is nothing to decide on yet; `why` says what is waited for
-  };
-  Kind kind = Kind::pending;
-  const Observation* observation = nullptr;  // usable, failed; valid until the loop's next turn
-  std::string why;
-  io::Wall usable_until = io::Wall::max();  // usable, failed: pending after this moment, if nothing else happens
-};
-
-class Observations {
+template <ObservedSource Source, class Value>
+class Observations : private ObservationSchedule::Sources {
  public:
-  struct Options {
-    // How old an observation may be, and how often a source is asked that somebody wants.
-    io::Duration interval = io::seconds{60};
-    // Requests in flight at once to one endpoint; more wait for their turn.
-    int in_flight_per_endpoint = 4;
-  };
+  using Options = ObservationOptions;
+  using State = ObservationState<Value>;
+  using Interest = ObservationSchedule::Interest;
+  // Gives the source's value, or an error in words for people and without secrets.
+  using Asker = std::function<io::Task<io::Result<Value>>(Source)>;
   using OnChange = std::function<void(const Source&)>;
 
-  // `on_change` is called for a source whose state() may have changed, through an answer or settled(); not for the mere
-  // passing of time (see usable_until), nor for what the caller does itself. It may call back.
-  Observations(io::Loop& loop, io::HttpClient& http, io::Metrics& metrics, Options options, OnChange on_change);
-  ~Observations();
+  // `on_change` is told of a source whose state() or latest() may have become another one, by an answer or by
+  // settled(); not of the mere passing of time (see usable_until), nor of what the caller does itself. It may call
+  // back.
+  Observations(io::Loop& loop, io::Metrics& metrics, Options options, Asker asker, OnChange on_change)
+      : asker_(std::move(asker)),
+        on_change_(std::move(on_change)),
+        schedule_(loop, metrics, std::move(options), *this) {}
+  Observations(const Observations&) = delete;
+  Observations& operator=(const Observations&) = delete;
 
-  void set_interval(io::Duration interval);
+  void set_interval(io::Duration interval) { schedule_.set_interval(interval); }
 
   // Somebody's decision needs the source. It is asked at once when nothing usable is there, and again an interval after
-  // the last answer; without a new want() since that answer it is not asked again, and forgotten.
-  void want(const Source& source);
+  // the last answer; without a new want() since that answer it is not asked again, and forgotten. Where there is no
+  // room for it nothing happens, and state() says so.
+  void want(const Source& source) {
+    if (const auto id = known_or_added(source)) schedule_.want(*id);
+  }
 
-  ObservationState state(const Source& source, io::Wall now) const;
-  // The last answer, however old or used up; nullptr when there is none. Valid until the loop's next turn.
-  const Observation* latest(const Source& source) const;
+  // The source is asked at the standing interval as long as what this returns lives, and forgotten afterwards. nullopt
+  // when there is no room for it.
+  [[nodiscard]] std::optional<Interest> follow(const Source& source) {
+    const auto id = known_or_added(source);
+    if (!id) return std::nullopt;
+    return schedule_.follow(*id);
+  }
+
+  State state(const Source& source, io::Wall now) const {
+    const auto found = ids_.find(source);
+    if (found == ids_.end()) return {.why = schedule_.why_unknown()};
+    ObservationState<void> plain = schedule_.state(found->second, now);
+    State state{.kind = plain.kind, .why = std::move(plain.why), .usable_until = plain.usable_until};
+    if (plain.observation) state.observation = typed<Value>(std::move(*plain.observation));
+    return state;
+  }
+
+  // The last answer, however old or used up; nullopt when there is none.
+  std::optional<Observation<Value>> latest(const Source& source) const {
+    const auto found = ids_.find(source);
+    if (found == ids_.end()) return std::nullopt;
+    std::optional<Observation<void>> plain = schedule_.latest(found->second);
+    if (!plain) return std::nullopt;
+    return typed<Value>(std::move(*plain));
+  }
 
   // The node's pending write rests on the observation: nobody else may use it until settled() is called.
-  void use_up(const Source& source, std::string_view node);
+  void use_up(const Source& source, std::string_view node) {
+    if (const auto found = ids_.find(source); found != ids_.end()) schedule_.use_up(found->second, node);
+  }
   // How the node's write ended. Acknowledged: only what is asked for from now on counts.
   // Surely not happened: what was used up is usable again while it is fresh. As long as it is unknown, do not call.
-  void settled(std::string_view node, bool acknowledged);
+  void settled(std::string_view node, bool acknowledged) { schedule_.settled(node, acknowledged); }
 
  private:
-  enum class Asking { no, queued, sent };
-  struct Entry {
-    Observation latest;
-    uint64_t latest_request = 0;  // the number of the request that gave `latest`; 0: there was none
-    uint64_t outdated_to = 0;     // answers to requests up to this number are of before an admission
-    Asking asking = Asking::no;
-    uint64_t request = 0;                      // the number of the request that is sent
-    io::Wall asked_at{};                       // of the request that is sent
-    io::Steady sent{};                         // the same
-    io::Steady answered{};                     // of `latest`; its age, whoever sets the clock
-    bool wanted = false;                       // since the last answer
-    io::Steady due = io::kNever;               // when to ask again, or to forget
-    std::set<std::string, std::less<>> users;  // nodes whose pending writes rest on it
-  };
+  std::optional<SourceId> known_or_added(const Source& source) {
+    if (const auto found = ids_.find(source); found != ids_.end()) return found->second;
+    const auto id = schedule_.add(source.endpoint());
+    if (id) sources_.emplace(*id, &ids_.emplace(source, *id).first->first);
+    return id;
+  }
 
-  io::Duration age(const Entry& entry) const;
-  bool is_fresh(const Entry& entry) const;
-  std::string why_pending(const Source& source, const Entry& entry) const;
-  void ask_if_needed(const Source& source, Entry& entry);
-  void ask(const Source& source, Entry& entry);
-  io::Task<void> observe(Source source);
-  void answered(const Source& source, InstantAnswer answer);
-  void count(const Source& source, const InstantAnswer& answer, io::Duration took);
-  io::Semaphore& turns(const Source& source);
-  bool has_free_turn(const Source& source) const;
-  void on_due();
-  void rearm();
+  io::Task<ObservationSchedule::Answer> ask(SourceId id) override {
+    io::Result<Value> answer = co_await asker_(*sources_.at(id));
+    if (!answer) co_return tl::make_unexpected(std::move(answer.error()));
+    co_return std::make_shared<const Value>(std::move(*answer));
+  }
+  void changed(SourceId id) override {
+    const Source source = *sources_.at(id);  // forgotten, perhaps, by what on_change_ does
+    on_change_(source);
+  }
+  void forgotten(SourceId id) override {
+    const auto found = sources_.find(id);
+    ids_.erase(ids_.find(*found->second));
+    sources_.erase(found);
+  }
 
-  io::Loop& loop_;
-  io::HttpClient& http_;
-  io::Metrics& metrics_;
-  Options options_;
+  Asker asker_;
   OnChange on_change_;
-  std::map<Source, Entry> entries_;
-  std::map<std::string, std::unique_ptr<io::Semaphore>, std::less<>> turns_;  // by endpoint
-  uint64_t requests_ = 0;
-  uint64_t answers_ = 0;
-  io::Alarm alarm_;
-  io::Scope asking_;  // last: its tasks use all of the above
+  std::map<Source, SourceId> ids_;
+  std::map<SourceId, const Source*> sources_;  // keys of ids_
+  ObservationSchedule schedule_;               // last: what it asks uses all of the above
 };
 
 }  // namespace careen::observe

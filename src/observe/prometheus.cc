@@ -197,16 +197,17 @@ std::string endpoint_of(std::string_view url) {
   return endpoint;
 }
 
-io::Task<InstantAnswer> ask_instant(io::Loop& loop, io::HttpClient& http, Source source, io::Wall now) {
+std::string PrometheusQuery::endpoint() const { return endpoint_of(url); }
+
+io::Task<InstantAnswer> ask_instant(io::Loop& loop, io::HttpClient& http, PrometheusQuery query, io::Wall now) {
   InstantAnswer answer;
-  const std::string where = without_credentials(source.url);
-  const auto url = split(source.url);
+  const std::string where = without_credentials(query.url);
+  const auto url = split(query.url);
   if (!url) {
     answer.error = fmt::format("\"{}\" is no URL of a server; something like http://prometheus:9090 is needed", where);
     co_return answer;
   }
-  const auto response =
-      co_await io::with_timeout(loop, kWholeTimeout, exchange(http, *url, form_of(source.query, now)));
+  const auto response = co_await io::with_timeout(loop, kWholeTimeout, exchange(http, *url, form_of(query.query, now)));
   if (response && *response) {
     answer = read_response(**response);
   } else {

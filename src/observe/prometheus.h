@@ -8,7 +8,7 @@
 
 #include "io/task.h"
 #include "io/time.h"
-#include "observe/source.h"
+#include "observe/prometheus_query.h"
 
 namespace careen::io {
 class HttpClient;
@@ -26,7 +26,7 @@ struct InstantAnswer {
 
 // Asks for the value at the time `now`, by POST and, where the server does not take that (405, 501), by GET; ends
 // within ten seconds.
-io::Task<InstantAnswer> ask_instant(io::Loop& loop, io::HttpClient& http, Source source, io::Wall now);
+io::Task<InstantAnswer> ask_instant(io::Loop& loop, io::HttpClient& http, PrometheusQuery query, io::Wall now);
 
 // Scheme, host and port of a URL, in one spelling: http://prometheus:9090. The text "invalid" when it is no URL of a
 // server.

@@ -29,7 +29,7 @@
 #include "kube/client.h"
 #include "kube/decode.h"
 #include "kube/json.h"
-#include "observe/observations.h"
+#include "observe/prometheus_observations.h"
 #include "sim/outside.h"
 #include "sim/test_api.h"
 
@@ -172,7 +172,7 @@ class Waiting {
   profiles::Fleet fleet_{nodes_, pods_, topics_};
   profiles::StaggerLeases leases_known_{leases_, topics_};
   profiles::Hypervisors hypervisors_{hypervisor_objects_};
-  observe::Observations observations_{*loop_, *http_, metrics_, {}, [](const observe::Source&) {}};
+  observe::PrometheusObservations observations_{*loop_, *http_, metrics_, {}, [](const observe::PrometheusQuery&) {}};
   profiles::Facts facts_{occupancy_, fleet_, leases_known_, hypervisors_, observations_, topics_};
   profiles::Deliveries deliveries_;
   std::vector<std::string> names_;

@@ -31,7 +31,7 @@
 #include "kube/json.h"
 #include "kube/names.h"
 #include "kube/node_document.h"
-#include "observe/observations.h"
+#include "observe/prometheus_observations.h"
 #include "sim/outside.h"
 #include "sim/test_api.h"
 
@@ -110,7 +110,7 @@ struct Sandbox {
   profiles::Fleet fleet{nodes, pods, topics};
   profiles::StaggerLeases stagger{leases, topics};
   profiles::Hypervisors hypervisors{hypervisor_objects};
-  observe::Observations observations{*loop, *http, metrics, {}, [](const observe::Source&) {}};
+  observe::PrometheusObservations observations{*loop, *http, metrics, {}, [](const observe::PrometheusQuery&) {}};
   NoProgress drains;
   profiles::Facts facts{occupancy, fleet, stagger, hypervisors, observations, topics, &drains};
   profiles::Deliveries deliveries;

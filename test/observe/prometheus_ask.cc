@@ -20,7 +20,7 @@ careen::io::Task<void> store(careen::io::Task<InstantAnswer> task, std::optional
   into->emplace(co_await std::move(task));
 }
 
-InstantAnswer asked(careen::observe::Source source) {
+InstantAnswer asked(careen::observe::PrometheusQuery source) {
   careen::io::RealLoop loop;
   const auto http = careen::io::make_http_client(loop, {});
   std::optional<InstantAnswer> answer;

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "io/time.h"
-#include "observe/source.h"
+#include "observe/prometheus_query.h"
 
 namespace careen::profiles {
 
@@ -30,8 +30,8 @@ struct BudgetKey {
   int64_t max = 0;
   io::Duration skip_after{};  // not zero: maintenances older than this do not count any more
   std::string lease = {};     // not empty: leases of that name, namespace/name, instead of a scope
-  std::optional<observe::Source> observation = std::nullopt;  // a value that was asked for, instead of a scope
-  bool ledger = false;                                        // room in the ledger's record, instead of a scope
+  std::optional<observe::PrometheusQuery> observation = std::nullopt;  // a value that was asked for, instead of a scope
+  bool ledger = false;  // room in the ledger's record, instead of a scope
   bool counts_nodes() const { return lease.empty() && !observation && !ledger; }
   auto operator<=>(const BudgetKey&) const = default;
 };

@@ -13,10 +13,10 @@
 #include "controllers/profiles/lease_grab.h"
 #include "controllers/profiles/topic.h"
 #include "io/time.h"
-#include "observe/source.h"
+#include "observe/prometheus_query.h"
 
 namespace careen::observe {
-class Observations;
+class PrometheusObservations;
 }  // namespace careen::observe
 
 namespace careen::profiles {
@@ -35,7 +35,7 @@ struct Facts {
   const Fleet& fleet;
   const StaggerLeases& leases;
   const Hypervisors& hypervisors;
-  const observe::Observations& observations;
+  const observe::PrometheusObservations& observations;
   Topics& topics;                  // gives numbers to facts; the only thing a check may add to
   const Drains* drains = nullptr;  // null: nothing can be drained
 };
@@ -65,7 +65,7 @@ struct CheckResult {
   // The lease that is free, to be taken if the transition happens.
   std::optional<LeaseGrab> lease;
   // The observation that was looked at; it is used up if the transition happens.
-  std::optional<observe::Source> observed;
+  std::optional<observe::PrometheusQuery> observed;
 };
 
 }  // namespace careen::profiles

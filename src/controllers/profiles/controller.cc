@@ -66,7 +66,7 @@ Controller::Controller(ControllerParts parts, ControllerOptions options)
       occupancy_(p_.nodes, p_.ledger),
       fleet_(p_.nodes, p_.pods, topics_),
       observations_(p_.loop, p_.outside.http, p_.metrics, {},
-                    [this](const observe::Source& source) { observation_changed(source); }),
+                    [this](const observe::PrometheusQuery& source) { observation_changed(source); }),
       lease_facts_(p_.leases, topics_),
       hypervisor_facts_(p_.hypervisors),
       drains_(p_.engine || options.dry_run ? std::make_unique<EngineDrains>(options.dry_run ? nullptr : p_.engine)
@@ -156,7 +156,7 @@ void Controller::lease_changed(const std::string& key) {
   wake_waiting(lease_facts_.topics_of(key));
 }
 
-void Controller::observation_changed(const observe::Source& source) {
+void Controller::observation_changed(const observe::PrometheusQuery& source) {
   for (const BudgetKey& budget :
        waiters_.waited_for_if([&](const BudgetKey& key) { return key.observation == source; })) {
     offer(budget);
@@ -170,10 +170,11 @@ void Controller::observation_changed(const observe::Source& source) {
   }
 }
 
-bool Controller::is_news(const observe::Source& source) {
-  const observe::Observation* latest = observations_.latest(source);
+bool Controller::is_news(const observe::PrometheusQuery& source) {
+  auto latest = observations_.latest(source);
   if (!latest) return false;
-  std::pair<double, std::string> now{latest->value, latest->error};
+  // Beside an error there may be the value of before, on which nobody decides.
+  std::pair<double, std::string> now{latest->error.empty() ? latest->value->number : 0, std::move(latest->error)};
   std::pair<double, std::string>& told = told_values_.try_emplace(source, 0, "nothing yet").first->second;
   if (told == now) return false;
   told = std::move(now);
@@ -232,7 +233,7 @@ BudgetUse Controller::measure_use(const BudgetKey& key) const {
   if (key.ledger) return {-p_.ledger.room(), std::nullopt};
   if (!key.lease.empty()) return measure(lease_facts_, key, now);
   if (key.observation) {
-    const bool pending = observations_.state(*key.observation, now).kind == observe::ObservationState::Kind::pending;
+    const bool pending = observations_.state(*key.observation, now).kind == observe::ObservationKind::pending;
     return {pending ? 1 : 0, std::nullopt};
   }
   return measure(occupancy_, key, now);
@@ -357,7 +358,7 @@ void Controller::reserve(const std::string& key, const Decision& decision) {
     begun_with(key, grab.key());
   }
   if (!options_.dry_run) {
-    for (const observe::Source& source : decision.observed) observations_.use_up(source, key);
+    for (const observe::PrometheusQuery& source : decision.observed) observations_.use_up(source, key);
   }
   if (decision.admission) {
     p_.ledger.reserve(*decision.admission);
@@ -391,7 +392,7 @@ void Controller::rehearse(const std::string& key, const Decision& decision) {
 // When the key has to be looked at again, besides changes of the node itself.
 void Controller::schedule(const std::string& key, const Decision& decision) {
   topic_waiters_.update(key, decision.topics);
-  for (const observe::Source& source : decision.wanted) observations_.want(source);
+  for (const observe::PrometheusQuery& source : decision.wanted) observations_.want(source);
   for (const BudgetKey& offered : waiters_.update(key, decision.waits, decision.rises)) offer(offered);
   for (const BudgetWait& wait : decision.waits) {
     if (const auto alarm = alarms_.find(wait.key); alarm == alarms_.end() || !alarm->second->pending()) {

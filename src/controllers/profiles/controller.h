@@ -36,7 +36,7 @@
 #include "kube/queue.h"
 #include "notify/courier.h"
 #include "notify/ration.h"
-#include "observe/observations.h"
+#include "observe/prometheus_observations.h"
 
 namespace careen::budget {
 class Ledger;
@@ -146,8 +146,8 @@ class Controller {
   World world(const kube::Json* document = nullptr) const;
   void node_changed(const kube::Node* before, const kube::Node* after);
   void lease_changed(const std::string& key);
-  void observation_changed(const observe::Source& source);
-  bool is_news(const observe::Source& source);
+  void observation_changed(const observe::PrometheusQuery& source);
+  bool is_news(const observe::PrometheusQuery& source);
   void pods_changed(std::string_view node);
   void wake_waiting(const std::vector<Topic>& topics);
   void refresh_occupancy(std::string_view node);
@@ -257,7 +257,7 @@ class Controller {
   Topics topics_;
   Occupancy occupancy_;
   Fleet fleet_;
-  observe::Observations observations_;
+  observe::PrometheusObservations observations_;
   StaggerLeases lease_facts_;
   Hypervisors hypervisor_facts_;
   std::unique_ptr<const Drains> drains_;  // null: nothing can be drained
@@ -289,11 +289,12 @@ class Controller {
     std::string node, uid, message, instance;
     std::shared_ptr<const notify::Sender> sender;
   };
-  std::map<std::string, Parcel, std::less<>> parcels_;                     // with the courier, by their id there
-  std::set<std::string> rendering_;                                        // by the same id: the node is being fetched
-  std::map<std::string, kube::Json, std::less<>> documents_;               // nodes that were fetched for a message
-  std::map<observe::Source, std::pair<double, std::string>> told_values_;  // what decisions rest on: value or error
-  std::map<std::string, std::string, std::less<>> rehearsed_;              // dry run: what was told last of a node
+  std::map<std::string, Parcel, std::less<>> parcels_;        // with the courier, by their id there
+  std::set<std::string> rendering_;                           // by the same id: the node is being fetched
+  std::map<std::string, kube::Json, std::less<>> documents_;  // nodes that were fetched for a message
+  std::map<observe::PrometheusQuery, std::pair<double, std::string>>
+      told_values_;                                            // what decisions rest on: value or error
+  std::map<std::string, std::string, std::less<>> rehearsed_;  // dry run: what was told last of a node
   std::set<std::string, std::less<>> unwritable_;  // for a reason that concerns all nodes; told as one problem
   std::set<std::string, std::less<>> held_;        // failing; they come back by themselves
   std::set<std::string> settling_;                 // by UID: admissions of a predecessor

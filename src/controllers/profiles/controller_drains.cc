@@ -10,7 +10,7 @@ namespace careen::profiles {
 
 void Controller::keep(const std::string& key, const Decision& decision) {
   if (!options_.dry_run) {
-    for (const observe::Source& source : decision.observed) observations_.use_up(source, key);
+    for (const observe::PrometheusQuery& source : decision.observed) observations_.use_up(source, key);
   }
   if (!decision.goes_on) return;
   const auto known = p_.ledger.entries().find(decision.uid);

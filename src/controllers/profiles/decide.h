@@ -19,7 +19,7 @@
 #include "controllers/profiles/why.h"
 #include "drain/options.h"
 #include "io/time.h"
-#include "observe/source.h"
+#include "observe/prometheus_query.h"
 
 namespace careen::budget {
 class Ledger;
@@ -87,25 +87,25 @@ struct Decision {
   bool begins = false;                         // the patch begins a transition: what it takes stays taken after it
   // A transition that has begun keeps what it has taken, whether it continues or its fate is unknown.
   bool keeps = false;
-  std::optional<budget::Admission> goes_on;  // its admission, should that have been lost
-  std::vector<DrainWanted> drains;           // those that should run; all other drains of profiles end
-  std::vector<std::string> undecided;        // owners of drains that stay as they are, running or not
-  std::optional<io::Wall> valid_until;       // of the moves: from then on a check may say something else
-  std::vector<observe::Source> observed;     // observations that the moves use up
-  std::vector<RenderedMessage> posted;       // by the patch
-  std::vector<OutboxMessage> dropped;        // by the patch, because the outbox was full
-  std::optional<RenderedMessage> due;        // to be sent before anything else happens to its profile
-  std::string due_state;                     // of that profile
-  bool needs_document = false;               // a message prints the whole node: decide again with it
-  bool pending = false;                      // a check has no answer yet: what has begun neither continues nor ends
-  bool unanswered = false;                   // a check or a trigger looks at what has not been read yet
+  std::optional<budget::Admission> goes_on;        // its admission, should that have been lost
+  std::vector<DrainWanted> drains;                 // those that should run; all other drains of profiles end
+  std::vector<std::string> undecided;              // owners of drains that stay as they are, running or not
+  std::optional<io::Wall> valid_until;             // of the moves: from then on a check may say something else
+  std::vector<observe::PrometheusQuery> observed;  // observations that the moves use up
+  std::vector<RenderedMessage> posted;             // by the patch
+  std::vector<OutboxMessage> dropped;              // by the patch, because the outbox was full
+  std::optional<RenderedMessage> due;              // to be sent before anything else happens to its profile
+  std::string due_state;                           // of that profile
+  bool needs_document = false;                     // a message prints the whole node: decide again with it
+  bool pending = false;     // a check has no answer yet: what has begun neither continues nor ends
+  bool unanswered = false;  // a check or a trigger looks at what has not been read yet
   std::vector<Failure> failures;
   // what could change the decision, besides the node itself
   std::optional<io::Wall> wake;
-  std::vector<BudgetWait> waits;        // for a place to become free
-  std::vector<Scope> rises;             // for a place to be taken
-  std::vector<Topic> topics;            // facts about other objects
-  std::vector<observe::Source> wanted;  // observations
+  std::vector<BudgetWait> waits;                 // for a place to become free
+  std::vector<Scope> rises;                      // for a place to be taken
+  std::vector<Topic> topics;                     // facts about other objects
+  std::vector<observe::PrometheusQuery> wanted;  // observations
   Why why;
   std::vector<ProfileOutcome> profiles;  // in the order of the label; only with reasons
 

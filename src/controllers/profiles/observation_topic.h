@@ -3,11 +3,11 @@
 
 #include <string>
 
-#include "observe/source.h"
+#include "observe/prometheus_query.h"
 
 namespace careen::profiles {
 
-inline std::string observation_topic(const observe::Source& source) {
+inline std::string observation_topic(const observe::PrometheusQuery& source) {
   return "observation " + source.url + "\n" + source.query;
 }
 

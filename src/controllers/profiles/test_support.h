@@ -29,7 +29,7 @@
 #include "kube/client.h"
 #include "kube/decode.h"
 #include "kube/json.h"
-#include "observe/observations.h"
+#include "observe/prometheus_observations.h"
 #include "sim/outside.h"
 #include "sim/test_api.h"
 
@@ -150,7 +150,7 @@ class WorldTest : public testing::Test {
   Fleet fleet{nodes, pods, topics};
   StaggerLeases lease_facts{leases, topics};
   Hypervisors hypervisors{hypervisor_objects};
-  observe::Observations observations{*loop, *http, metrics, {}, [](const observe::Source&) {}};
+  observe::PrometheusObservations observations{*loop, *http, metrics, {}, [](const observe::PrometheusQuery&) {}};
   Facts facts{occupancy, fleet, lease_facts, hypervisors, observations, topics};
   Deliveries deliveries;
   budget::Pauses pauses;

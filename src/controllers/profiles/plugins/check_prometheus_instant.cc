@@ -7,17 +7,17 @@
 #include "controllers/profiles/observation_topic.h"
 #include "controllers/profiles/plugins/plugins.h"
 #include "observe/number_expression.h"
-#include "observe/observations.h"
+#include "observe/prometheus_observations.h"
 
 namespace careen::profiles {
 
 namespace {
 
-using ObservationKind = observe::ObservationState::Kind;
+using observe::ObservationKind;
 
 class PrometheusInstant final : public Check {
  public:
-  PrometheusInstant(observe::Source source, std::string shown_url, std::string shown_query,
+  PrometheusInstant(observe::PrometheusQuery source, std::string shown_url, std::string shown_query,
                     std::string shown_expression, observe::NumberExpression expression)
       : source_(std::move(source)),
         shown_url_(std::move(shown_url)),
@@ -28,7 +28,7 @@ class PrometheusInstant final : public Check {
   std::string_view type() const override { return "prometheusInstant"; }
 
   CheckResult run(const CheckContext& context) const override {
-    const observe::ObservationState state = context.facts.observations.state(source_, context.now);
+    const auto state = context.facts.observations.state(source_, context.now);
     CheckResult result;
     // A value that has not arrived yet is a place that no node can take; the nodes that wait get it in turn.
     BudgetKey key;
@@ -47,7 +47,8 @@ class PrometheusInstant final : public Check {
       return result;
     }
     result.observed = source_;
-    const double value = state.observation->value;
+    const observe::PrometheusValue& observed = *state.observation->value;
+    const double value = observed.number;
     const auto passed = expression_.evaluate(value);
     if (!passed) {
       result.error =
@@ -58,12 +59,12 @@ class PrometheusInstant final : public Check {
     if (!context.explain) return result;
     result.reason = fmt::format("the value is {}, so {} is {}", value, shown_expression_, *passed);
     result.info.emplace_back("value", value);
-    if (!state.observation->warnings.empty()) result.info.emplace_back("warns", state.observation->warnings);
+    if (!observed.warnings.empty()) result.info.emplace_back("warns", observed.warnings);
     return result;
   }
 
  private:
-  observe::Source source_;
+  observe::PrometheusQuery source_;
   std::string shown_url_;
   std::string shown_query_;
   std::string shown_expression_;
@@ -72,7 +73,8 @@ class PrometheusInstant final : public Check {
 };
 
 std::unique_ptr<Check> make_prometheus_instant_check(config::ConfigReader& config) {
-  observe::Source source{config.string("url", config::Required::yes), config.string("query", config::Required::no)};
+  observe::PrometheusQuery source{config.string("url", config::Required::yes),
+                                  config.string("query", config::Required::no)};
   const std::string text = config.string("expr", config::Required::yes);
   if (text.empty()) return nullptr;
   auto expression = observe::NumberExpression::compile(text);
