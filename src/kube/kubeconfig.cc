@@ -20,6 +20,9 @@ constexpr size_t kMaxFile = 1 << 20;
 constexpr size_t kMaxExtension = 64 << 10;
 constexpr int kMaxExtensionDepth = 32;
 
+constexpr std::string_view kNoFile =
+    "names a file, and none is read for a kubeconfig from here; the data must be inline";
+
 // What is wrong with the files. It is thrown and caught in this file only: yaml-cpp throws as well, so one catch
 // turns both into a value.
 struct Wrong {
@@ -202,14 +205,16 @@ bool has_control_character(std::string_view text) {
   return std::ranges::any_of(text, [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F; });
 }
 
-std::string must_read(io::Files& files, const Place& place, const std::string& path) {
-  io::Result<std::string> content = files.read(path);
+// No files: the text is not trusted.
+std::string must_read(io::Files* files, const Place& place, const std::string& path) {
+  if (!files) place.refuse(kNoFile);
+  io::Result<std::string> content = files->read(path);
   if (!content) place.refuse(content.error().message);
   return std::move(*content);
 }
 
 // `key`-data in base64, or the file that `key` names; the data wins.
-Pem read_pem(io::Files& files, const Mapping& mapping, const std::string& key, std::string_view what) {
+Pem read_pem(io::Files* files, const Mapping& mapping, const std::string& key, std::string_view what) {
   Pem pem;
   const Place* place = mapping.find(key + "-data");
   if (place && !place->text().empty()) {
@@ -257,7 +262,7 @@ void check_proxy(const Mapping& cluster, Cluster& into) {
   cluster.refuse("proxy-url", "must be an http, https or socks5 address");
 }
 
-void resolve_cluster(io::Files& files, const Mapping& cluster, Cluster& into) {
+void resolve_cluster(io::Files* files, const Mapping& cluster, Cluster& into) {
   into.ca = read_pem(files, cluster, "certificate-authority", "CERTIFICATE");
   into.insecure = cluster.boolean("insecure-skip-tls-verify");
   into.tls_server_name = cluster.text("tls-server-name");
@@ -343,13 +348,14 @@ ExecPlugin resolve_exec(const Mapping& exec, const Mapping& cluster) {
   return plugin;
 }
 
-Token resolve_token(io::Files& files, const Mapping& user) {
+Token resolve_token(io::Files* files, const Mapping& user) {
   Token token;
   token.text = io::trimmed(user.text("token"));
   if (const Place* place = user.find("tokenFile"); place && !place->text().empty()) {
     token.path = place->resolve(place->text());
+    if (!files) place->refuse(kNoFile);
     // With both, what the file says goes first, as soon as it says something.
-    io::Result<std::string> content = files.read(token.path);
+    io::Result<std::string> content = files->read(token.path);
     if (!content && token.text.empty()) place->refuse(content.error().message);
     if (content && !io::trimmed(*content).empty()) token.text = io::trimmed(*content);
     if (token.text.empty()) place->refuse(fmt::format("{} is empty", token.path));
@@ -389,7 +395,7 @@ Impersonation resolve_impersonation(const Mapping& user) {
   return impersonate;
 }
 
-User resolve_user(io::Files& files, const Mapping& user, const Mapping& cluster) {
+User resolve_user(io::Files* files, const Mapping& user, const Mapping& cluster) {
   User into;
   if (user.find("auth-provider")) {
     user.refuse("auth-provider", "Kubernetes has removed these; use an exec plugin");
@@ -417,6 +423,21 @@ User resolve_user(io::Files& files, const Mapping& user, const Mapping& cluster)
   return into;
 }
 
+// All that would make us do more than talk to the server with what stands in the text, also where something else in it
+// would take precedence.
+void refuse_to_reach_out(const Mapping& cluster, const Mapping& user) {
+  const auto refuse = [](const Mapping& mapping, std::string_view key, std::string_view why) {
+    if (mapping.find(key)) mapping.refuse(key, why);
+  };
+  refuse(cluster, "certificate-authority", kNoFile);
+  refuse(user, "client-certificate", kNoFile);
+  refuse(user, "client-key", kNoFile);
+  refuse(user, "tokenFile", kNoFile);
+  refuse(user, "exec", "is a program, and none is started for a kubeconfig from here");
+  refuse(user, "auth-provider", "Kubernetes has removed these, and no program is started for a kubeconfig from here");
+  refuse(cluster, "proxy-url", "is not allowed in a kubeconfig from here");
+}
+
 bool is_dns_label(std::string_view text) {
   const auto alphanumeric = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); };
   return !text.empty() && text.size() <= 63 && alphanumeric(text.front()) && alphanumeric(text.back()) &&
@@ -439,7 +460,7 @@ std::string paths_of(const std::vector<KubeconfigFile>& kubeconfigs) {
   return paths;
 }
 
-Cluster resolve(io::Files& files, const std::vector<KubeconfigFile>& kubeconfigs, const std::string& wanted) {
+Cluster resolve(io::Files* files, const std::vector<KubeconfigFile>& kubeconfigs, const std::string& wanted) {
   Merged merged;
   for (const KubeconfigFile& file : kubeconfigs) merge(file, merged);
   const std::string paths = paths_of(kubeconfigs);
@@ -462,17 +483,17 @@ Cluster resolve(io::Files& files, const std::vector<KubeconfigFile>& kubeconfigs
   into.ns = context.text("namespace");
   if (into.ns.empty()) into.ns = "default";
   if (!is_dns_label(into.ns)) context.refuse("namespace", fmt::format("\"{}\" is not a namespace's name", into.ns));
+  if (!files) refuse_to_reach_out(cluster, user);
   resolve_cluster(files, cluster, into);
   into.user = resolve_user(files, user, cluster);
+  if (!files && !into.server.starts_with("https://")) cluster.refuse("server", "must be an https address");
   // Credentials are never sent in the clear.
   if (into.server.starts_with("http://")) into.user = {};
   return into;
 }
 
-}  // namespace
-
-io::Result<Cluster> resolve_kubeconfig(io::Files& files, const std::vector<KubeconfigFile>& kubeconfigs,
-                                       const std::string& context) {
+io::Result<Cluster> resolved(io::Files* files, const std::vector<KubeconfigFile>& kubeconfigs,
+                             const std::string& context) {
   try {
     return resolve(files, kubeconfigs, context);
   } catch (const Wrong& wrong) {
@@ -480,6 +501,17 @@ io::Result<Cluster> resolve_kubeconfig(io::Files& files, const std::vector<Kubec
   } catch (const YAML::Exception& e) {
     return io::fail(io::ErrorKind::invalid, fmt::format("{}: {}", paths_of(kubeconfigs), e.what()));
   }
+}
+
+}  // namespace
+
+io::Result<Cluster> resolve_kubeconfig(io::Files& files, const std::vector<KubeconfigFile>& kubeconfigs,
+                                       const std::string& context) {
+  return resolved(&files, kubeconfigs, context);
+}
+
+io::Result<Cluster> resolve_untrusted_kubeconfig(std::string from, std::string text, const std::string& context) {
+  return resolved(nullptr, {{std::move(from), std::move(text)}}, context);
 }
 
 }  // namespace careen::kube

@@ -20,4 +20,9 @@ struct KubeconfigFile {
 io::Result<Cluster> resolve_kubeconfig(io::Files& files, const std::vector<KubeconfigFile>& kubeconfigs,
                                        const std::string& context);
 
+// Of a text that anybody may have written, such as a Secret in a cluster: it may name a server and carry credentials
+// inline. What would make careen read a file, start a program or go through a proxy of its choosing is refused, and so
+// is a server that is not reached over https. `from` stands for the path in messages: Secret ns/name.
+io::Result<Cluster> resolve_untrusted_kubeconfig(std::string from, std::string text, const std::string& context);
+
 }  // namespace careen::kube

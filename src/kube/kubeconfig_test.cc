@@ -306,5 +306,73 @@ TEST_F(KubeconfigTest, HostileYamlEndsQuickly) {
   EXPECT_THAT(message(resolve(bomb)), HasSubstr("too large or too deep"));
 }
 
+class UntrustedKubeconfigTest : public ::testing::Test {
+ protected:
+  static io::Result<Cluster> with(const std::string& cluster, const std::string& user) {
+    return resolve_untrusted_kubeconfig("Secret ops/k",
+                                        "current-context: c\ncontexts: [{name: c, context: {cluster: k, user: u, "
+                                        "namespace: n}}]\nclusters:\n- name: k\n"
+                                        "  cluster: {" +
+                                            cluster + "}\nusers:\n- name: u\n  user: {" + user + "}\n",
+                                        "");
+  }
+  static std::string message(const io::Result<Cluster>& result) { return result ? "no error" : result.error().message; }
+};
+
+TEST_F(UntrustedKubeconfigTest, TakesWhatIsInline) {
+  const std::string cert = base64_encode(kCert), key = base64_encode(kKey);
+  const auto cluster = with("server: 'https://s:6443', tls-server-name: k, certificate-authority-data: " + cert,
+                            "client-certificate-data: " + cert + ", client-key-data: " + key);
+  ASSERT_TRUE(cluster) << message(cluster);
+  EXPECT_EQ(cluster->server, "https://s:6443");
+  EXPECT_EQ(cluster->ca.text, kCert);
+  EXPECT_EQ(cluster->ns, "n");
+  EXPECT_EQ(cluster->user.client_key.text, kKey);
+  EXPECT_EQ(cluster->source, "kubeconfig Secret ops/k, context \"c\"");
+  const auto token = with("server: 'https://s'", "token: secret");
+  ASSERT_TRUE(token) << message(token);
+  EXPECT_EQ(std::get<Token>(token->user.method).text, "secret");
+}
+
+// Each names the field, says what is wrong with it, and tells nothing of what is secret.
+TEST_F(UntrustedKubeconfigTest, RefusesWhatReachesOut) {
+  const std::string server = "server: 'https://s'";
+  const std::string cert = base64_encode(kCert), key = base64_encode(kKey);
+  const struct {
+    std::string cluster, user, field, why;
+  } cases[] = {
+      {server + ", certificate-authority: /etc/ssl/ca.crt", "token: hush", "certificate-authority", "names a file"},
+      {server + ", certificate-authority: ca.crt, certificate-authority-data: " + cert, "token: hush",
+       "certificate-authority", "names a file"},
+      {server, "tokenFile: /var/run/secrets/kubernetes.io/serviceaccount/token", "tokenFile", "names a file"},
+      {server, "tokenFile: f, token: hush", "tokenFile", "names a file"},
+      {server, "client-certificate: c.crt, client-key-data: " + key, "client-certificate", "names a file"},
+      {server, "client-certificate-data: " + cert + ", client-key: k", "client-key", "names a file"},
+      {server, "token: hush, exec: {command: sh}", "exec", "is a program"},
+      {server, "auth-provider: {name: gcp}", "auth-provider", "Kubernetes has removed"},
+      {server + ", proxy-url: 'http://evil:3128'", "token: hush", "proxy-url", "is not allowed"},
+      {"server: 'http://s'", "token: hush", "server", "must be an https address"},
+      {"server: s", "token: hush", "server", "must be an https address"},
+  };
+  for (const auto& one : cases) {
+    const auto cluster = with(one.cluster, one.user);
+    EXPECT_FALSE(cluster) << one.field;
+    EXPECT_THAT(message(cluster), StartsWith("Secret ops/k:"));
+    EXPECT_THAT(message(cluster), HasSubstr("." + one.field + ": " + one.why));
+    EXPECT_THAT(message(cluster), Not(HasSubstr("hush")));
+  }
+}
+
+// Only the entries that are used have to be harmless.
+TEST_F(UntrustedKubeconfigTest, OtherContextsDoNotMatter) {
+  const auto cluster =
+      resolve_untrusted_kubeconfig("Secret ops/k",
+                                   "current-context: c\ncontexts: [{name: c, context: {cluster: k, user: u}}]\n"
+                                   "clusters: [{name: k, cluster: {server: 'https://s'}}]\n"
+                                   "users: [{name: u, user: {token: t}}, {name: other, user: {exec: {command: sh}}}]\n",
+                                   "");
+  EXPECT_TRUE(cluster) << message(cluster);
+}
+
 }  // namespace
 }  // namespace careen::kube

@@ -25,7 +25,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
 
-const std::string kMaps = "/api/v1/namespaces/t/configmaps/";
+const std::string kWatchedMaps = "/api/v1/namespaces/t/configmaps/";
 
 class WatchedTest : public testing::Test {
  protected:
@@ -39,7 +39,7 @@ class WatchedTest : public testing::Test {
   static Json labelled(const std::string& team) {
     return Json::object({{"metadata", Json::object({{"labels", Json::object({{"team", team}})}})}});
   }
-  void put(const std::string& name) { api.put(kMaps + name, labelled(name)); }
+  void put(const std::string& name) { api.put(kWatchedMaps + name, labelled(name)); }
   ReflectorOptions all() { return {.resource = resources::config_maps}; }
   Watched<Object>& make(ReflectorOptions what) {
     maps.emplace(WatchParts{*loop, client, metrics, problems, random}, std::move(what),
@@ -136,7 +136,7 @@ TEST_F(WatchedTest, StartsAgainWithWhatIsThereThen) {
   make(all()).start();
   settle();
   maps->stop();
-  api.erase(kMaps + "a");
+  api.erase(kWatchedMaps + "a");
   maps->start();
   settle();
   EXPECT_THAT(keys(), ElementsAre("other/c", "t/b"));
@@ -147,7 +147,7 @@ TEST_F(WatchedTest, StartsAgainWithWhatIsThereThen) {
 TEST_F(WatchedTest, AStopForgetsWhatWasGone) {
   make(all()).start();
   settle();
-  api.erase(kMaps + "a");
+  api.erase(kWatchedMaps + "a");
   settle();
   maps->stop();
   put("a");

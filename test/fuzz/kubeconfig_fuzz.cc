@@ -1,13 +1,15 @@
 // Kubeconfigs as anybody might have written them. A line "=====" separates the files of a KUBECONFIG list; every
-// context of the result is tried.
+// context of the result is tried. Each file is read as an untrusted text, too, and then reaches for nothing.
 #include <cstdint>
 #include <cstdlib>
 #include <string>
 #include <string_view>
+#include <variant>
 
 #include "io/files.h"
 #include "io/virtual_time.h"
 #include "kube/credentials.h"
+#include "kube/kubeconfig.h"
 
 namespace {
 
@@ -19,6 +21,18 @@ constexpr std::string_view kSeparator = "=====\n";
 void check(const careen::io::Result<careen::kube::Cluster>& cluster) {
   // Whatever comes out is either a message or something that can be connected to.
   if (!cluster ? cluster.error().message.empty() : !cluster->server.starts_with("http")) std::abort();
+}
+
+void check_untrusted(const std::string& text, const std::string& context) {
+  const auto cluster = careen::kube::resolve_untrusted_kubeconfig("Secret a/b", text, context);
+  check(cluster);
+  if (!cluster) return;
+  const careen::kube::User& user = cluster->user;
+  const auto* token = std::get_if<careen::kube::Token>(&user.method);
+  const bool reads = !cluster->ca.path.empty() || !user.client_cert.path.empty() || !user.client_key.path.empty() ||
+                     (token && !token->path.empty());
+  const bool runs = std::holds_alternative<careen::kube::ExecPlugin>(user.method);
+  if (reads || runs || !cluster->proxy.empty() || !cluster->server.starts_with("https://")) std::abort();
 }
 
 }  // namespace
@@ -37,6 +51,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     const size_t end = i < 2 ? std::min(rest.find(kSeparator), rest.size()) : rest.size();
     const std::string path = "/kube/config" + std::to_string(i);
     files.write(path, std::string(rest.substr(0, end)));
+    check_untrusted(std::string(rest.substr(0, end)), "");
+    check_untrusted(std::string(rest.substr(0, end)), "a");
     list += (i > 0 ? ":" : "") + path;
     if (end == rest.size()) break;
     rest.remove_prefix(end + kSeparator.size());

@@ -8,7 +8,9 @@
 #include "drain/engine.h"
 #include "drain/progress.h"
 #include "kube/cache.h"
+#include "kube/decode.h"
 #include "kube/node.h"
+#include "kube/node_decoder.h"
 #include "kube/objects.h"
 
 namespace careen::nodemaintenance {
@@ -29,6 +31,14 @@ constexpr std::string_view kNodeKey = "node/";
 Controller::Parts::Parts(ControllerParts parts, ControllerOptions wanted)
     : p(std::move(parts)),
       options(std::move(wanted)),
+      maintenances(
+          p.client, kResource, p.maintenances, [](std::string_view json) { return kube::decode_object(json); }, p.log),
+      nodes(
+          p.client, kube::resources::nodes, p.nodes, [this](std::string_view json) { return p.decoder.decode(json); },
+          p.log),
+      leases(
+          p.client, kube::resources::leases, p.leases,
+          [this](std::string_view json) { return kube::decode_lease(json, p.atoms); }, p.log),
       queue(p.loop),
       meters(p.metrics),
       pace(p.loop, kPace, [this](const std::string& name) { queue.wake(name); }),

@@ -41,12 +41,12 @@ Task<void> Controller::Parts::request_lease(std::string name, RequestLease effec
     answer = co_await p.client.patch(kube::resources::leases, ns, lease, kube::PatchType::merge, effect.body);
   }
   if (!answer) {
-    if (is_worth_a_look(answer.error())) co_await read_lease(kube::object_key(ns, lease));
+    co_await look_at_lease(ns, lease, answer.error());
     failed(name, fmt::format("requesting lease {} failed", kube::object_key(ns, lease)), kLeasesProblem,
            answer.error());
     co_return;
   }
-  enter_world(*answer, "Lease");
+  leases.enter(*answer);
   if (const auto memory = memories.find(name); memory != memories.end()) memory->second.leased_for = effect.node_uid;
   succeeded(name, kLeasesProblem);
   p.log.debug("lease obtained successfully", "name", name, "lease", lease);
@@ -69,7 +69,7 @@ Task<void> Controller::Parts::give_lease_back(std::string name, GiveLeaseBack ef
     co_return;
   }
   if (answer.error().code != 403) {
-    if (is_worth_a_look(answer.error())) co_await read_lease(key);
+    co_await look_at_lease(ns, lease, answer.error());
     failed(name, fmt::format("deleting lease {} failed", key), kLeasesProblem, answer.error());
     co_return;
   }
@@ -79,9 +79,9 @@ Task<void> Controller::Parts::give_lease_back(std::string name, GiveLeaseBack ef
                    fmt::format("leases in namespace {} cannot be deleted when a maintenance ends: {}; they are {}", ns,
                                answer.error().message, freed ? "freed instead" : "left to run out"));
   if (freed) {
-    enter_world(*freed, "Lease");
-  } else if (is_worth_a_look(freed.error())) {
-    co_await read_lease(key);
+    leases.enter(*freed);
+  } else {
+    co_await look_at_lease(ns, lease, freed.error());
   }
   const bool stays = freed || lease_refusals.missing(freed.error(), p.loop.now());
   const auto memory = memories.find(name);
@@ -91,15 +91,9 @@ Task<void> Controller::Parts::give_lease_back(std::string name, GiveLeaseBack ef
   }
 }
 
-Task<void> Controller::Parts::read_lease(std::string key) {
-  const uint64_t asked_at = p.leases.newest_version();
-  const size_t slash = key.find('/');
-  const auto answer = co_await p.client.get(kube::resources::leases, key.substr(0, slash), key.substr(slash + 1));
-  if (answer) {
-    enter_world(*answer, "Lease");
-  } else if (answer.error().not_found()) {
-    p.leases.remove(key, asked_at);
-  }
+// What is there may be another than what was looked at.
+Task<void> Controller::Parts::look_at_lease(std::string ns, std::string lease, kube::ApiError error) {
+  if (kube::is_worth_a_look(error)) co_await leases.look(std::move(ns), std::move(lease));
 }
 
 }  // namespace careen::nodemaintenance

@@ -11,15 +11,12 @@
 #include "controllers/nodemaintenance/decide.h"
 #include "controllers/nodemaintenance/pace.h"
 #include "io/sync.h"
+#include "kube/node.h"
+#include "kube/object_writer.h"
 #include "kube/queue.h"
 #include "kube/steady_refusal.h"
 
 namespace careen::nodemaintenance {
-
-// What is there may be another than what was looked at.
-inline bool is_worth_a_look(const kube::ApiError& error) {
-  return error.conflict() || error.already_exists() || error.not_found() || error.ambiguous();
-}
 
 struct Controller::Parts {
   Parts(ControllerParts parts, ControllerOptions wanted);
@@ -53,18 +50,17 @@ struct Controller::Parts {
   io::Task<void> write_status(std::string name, WriteStatus effect);
   io::Task<void> request_lease(std::string name, RequestLease effect);
   io::Task<void> hold_node(std::string name, HoldNode effect);
-  io::Task<bool> node_is_written(std::string name, std::string node, drain::NodeChange change,
-                                 kube::Result<std::string> answer);
+  kube::WriteRequest node_patch(const std::string& node, const drain::NodeChange& change, uint64_t version) const;
+  kube::WriteRequest object_patch(const Maintenance& maintenance, kube::Json patch) const;
+  // Also when it has failed, which is told.
+  bool node_is_written(const std::string& name, const kube::WriteResult& result);
   io::Task<void> release_node(std::string name, ReleaseNode effect);
   io::Task<void> give_lease_back(std::string name, GiveLeaseBack effect);
   io::Task<void> tell_lifecycle(std::string name, TellLifecycle effect);
   io::Task<void> discharge(std::string name);
   io::Task<void> release_orphan(std::string node);
 
-  io::Task<void> read_maintenance(std::string name);
-  io::Task<void> read_node(std::string name);
-  io::Task<void> read_lease(std::string key);
-  bool enter_world(const std::string& body, std::string_view kind);
+  io::Task<void> look_at_lease(std::string ns, std::string lease, kube::ApiError error);
   void status_is_written(const std::string& name, const WriteStatus& effect);
   void succeeded(const std::string& name, const std::string& problem);
   // `what` begins the sentence: patching node failed.
@@ -85,6 +81,9 @@ struct Controller::Parts {
 
   ControllerParts p;
   ControllerOptions options;
+  kube::ObjectWriter<kube::Object> maintenances;
+  kube::ObjectWriter<kube::Node> nodes;
+  kube::ObjectWriter<kube::Lease> leases;
   Roster roster;
   kube::WorkQueue queue;
   Meters meters;

@@ -45,14 +45,16 @@ bool is_paused(const Status& status) {
   return blocked && blocked->holds && blocked->reason == kPaused;
 }
 
-// The change is in effect although no answer says so: the answer got lost, or somebody on the way sent it twice.
-bool is_in_effect(const kube::Node& node, const drain::NodeChange& change) {
-  const auto is_there = [&](const auto& item) {
-    const std::string* const text = node.annotation(item.first);
-    return item.second ? text && *text == *item.second : !text;
+// True of a node on which the change is in effect, whether or not an answer says so.
+kube::ObjectWriter<kube::Node>::Test makes(const drain::NodeChange& change) {
+  return [change](const kube::Node& node) {
+    const auto is_there = [&](const auto& item) {
+      const std::string* const text = node.annotation(item.first);
+      return item.second ? text && *text == *item.second : !text;
+    };
+    return std::all_of(change.annotations.begin(), change.annotations.end(), is_there) &&
+           (!change.unschedulable || node.unschedulable == *change.unschedulable);
   };
-  return std::all_of(change.annotations.begin(), change.annotations.end(), is_there) &&
-         (!change.unschedulable || node.unschedulable == *change.unschedulable);
 }
 
 Json list_of(const std::vector<std::string>& texts) {
@@ -98,23 +100,21 @@ Task<void> Controller::Parts::enlist(std::string name, bool announce) {
     finalizers.emplace_back(kFinalizer);
     patch.set({"metadata", "finalizers"}, list_of(finalizers));
   }
-  const auto answer = co_await p.client.patch(kResource, "", name, kube::PatchType::merge, patch.dump());
-  if (!answer) {
-    if (is_worth_a_look(answer.error())) co_await read_maintenance(name);
-    // An answer that never came may have been a yes.
-    maintenance = roster.find(name);
-    if (announce && maintenance && maintenance->has_finalizer()) {
-      record(*maintenance, "Normal", "BeginMaintenance", "Begin a node maintenance");
-      co_return;
-    }
-    failed(name, "writing the finalizer failed", kObjectsProblem, answer.error());
+  // An answer that never came may have been a yes.
+  const auto result = co_await maintenances.write(
+      object_patch(*maintenance, std::move(patch)),
+      [announce](const kube::Object& object) { return announce && parse_maintenance(object).has_finalizer(); });
+  if (!result.done()) {
+    failed(name, "writing the finalizer failed", kObjectsProblem, *result.error);
     co_return;
   }
-  enter_world(*answer, "NodeMaintenance");
-  succeeded(name, kObjectsProblem);
+  const bool answered = result.fate == kube::WriteFate::written;
+  if (answered) succeeded(name, kObjectsProblem);
   maintenance = roster.find(name);
   if (!announce || !maintenance) co_return;
-  p.log.info("Applying maintenance mode", "name", name, "node", maintenance->node, "reason", maintenance->reason);
+  if (answered) {
+    p.log.info("Applying maintenance mode", "name", name, "node", maintenance->node, "reason", maintenance->reason);
+  }
   record(*maintenance, "Normal", "BeginMaintenance", "Begin a node maintenance");
 }
 
@@ -124,31 +124,29 @@ Task<void> Controller::Parts::write_status(std::string name, WriteStatus effect)
   const io::Wall now = p.loop.wall_now();
   Json patch = under_version(maintenance->version);
   patch.set({"status"}, status_patch(effect.status, now));
-  const std::string time(patch["status"]["lastUpdate"].text().value_or(""));
-  const auto answer = co_await p.client.patch(kResource, "", name, kube::PatchType::merge, patch.dump(), "status");
-  if (answer) {
-    enter_world(*answer, "NodeMaintenance");
+  const auto written_at = io::parse_rfc3339(patch["status"]["lastUpdate"].text().value_or(""));
+  kube::WriteRequest request = object_patch(*maintenance, std::move(patch));
+  request.subresource = "status";
+  const Phase phase = effect.status.phase;
+  const auto result = co_await maintenances.write(std::move(request), [&](const kube::Object& object) {
+    const Status there = parse_maintenance(object).status;
+    return there.last_update == written_at && there.phase == phase;
+  });
+  if (result.done()) {
     status_is_written(name, effect);
     co_return;
   }
-  if (is_worth_a_look(answer.error())) co_await read_maintenance(name);
-  maintenance = roster.find(name);
-  const auto there = maintenance ? maintenance->status.last_update : std::nullopt;
-  if (is_worth_a_look(answer.error()) && there == io::parse_rfc3339(time) &&
-      maintenance->status.phase == effect.status.phase) {
-    status_is_written(name, effect);
-    co_return;
-  }
+  const kube::ApiError& error = *result.error;
   const auto memory = memories.find(name);
   if (memory == memories.end()) co_return;
   Trouble& trouble = memory->second.status_trouble;
   ++trouble.failures;
-  const bool at_once = answer.error().conflict() && trouble.failures <= kFreeConflicts;
+  const bool at_once = error.conflict() && trouble.failures <= kFreeConflicts;
   trouble.retry_at = at_once ? now : p.loop.wall_now() + backoff(trouble.failures);
-  if (at_once || answer.error().not_leader() || answer.error().not_found()) co_return;
+  if (at_once || error.not_leader() || error.not_found()) co_return;
   meters.errors().add();
   complain(name, kObjectsProblem,
-           fmt::format("the status of NodeMaintenance {} cannot be written: {}", name, answer.error().message));
+           fmt::format("the status of NodeMaintenance {} cannot be written: {}", name, error.message));
 }
 
 void Controller::Parts::status_is_written(const std::string& name, const WriteStatus& effect) {
@@ -190,45 +188,45 @@ Task<void> Controller::Parts::hold_node(std::string name, HoldNode effect) {
   if (!maintenance) co_return;
   const std::string node = maintenance->node;
   if (pause()) co_return;
-  auto answer = co_await pause_guard.carry(pause_guard.changes(),
-                                           p.client.patch(kube::resources::nodes, "", node, kube::PatchType::merge,
-                                                          effect.change.merge_patch(effect.version)));
-  if (!answer && budget::PauseGuard::interrupted(answer.error())) {
-    co_await read_node(node);
-    co_return;
-  }
-  if (!co_await node_is_written(name, node, effect.change, std::move(answer))) co_return;
+  kube::WriteRequest request = node_patch(node, effect.change, effect.version);
+  request.carry = [this, decided = pause_guard.changes()](budget::PauseGuard::Write write) {
+    return pause_guard.carry(decided, std::move(write));
+  };
+  const auto result = co_await nodes.write(std::move(request), makes(effect.change));
+  if (result.error && budget::PauseGuard::interrupted(*result.error)) co_return;
+  if (!node_is_written(name, result)) co_return;
   if (const auto memory = memories.find(name); memory != memories.end()) {
     memory->second.held_uid = effect.node_uid;
     memory->second.held_at = p.loop.wall_now();
   }
 }
 
-// The answer enters the world; false when it is a failure, which is reported.
-Task<bool> Controller::Parts::node_is_written(std::string name, std::string node, drain::NodeChange change,
-                                              kube::Result<std::string> answer) {
-  if (answer) {
-    enter_world(*answer, "Node");
+kube::WriteRequest Controller::Parts::node_patch(const std::string& node, const drain::NodeChange& change,
+                                                 uint64_t version) const {
+  return {.name = node, .body = change.merge_patch(version), .version = version};
+}
+
+kube::WriteRequest Controller::Parts::object_patch(const Maintenance& maintenance, Json patch) const {
+  return {.name = maintenance.name, .body = patch.dump(), .version = maintenance.version};
+}
+
+bool Controller::Parts::node_is_written(const std::string& name, const kube::WriteResult& result) {
+  if (result.done()) {
+    succeeded(name, kNodesProblem);
   } else {
-    const bool look = is_worth_a_look(answer.error());
-    if (look) co_await read_node(node);
-    const kube::Node* now = look ? p.nodes.find(node) : nullptr;
-    if (!now || !is_in_effect(*now, change)) {
-      failed(name, "patching node failed", kNodesProblem, answer.error());
-      co_return false;
-    }
+    failed(name, "patching node failed", kNodesProblem, *result.error);
   }
-  succeeded(name, kNodesProblem);
-  co_return true;
+  return result.done();
 }
 
 Task<void> Controller::Parts::release_node(std::string name, ReleaseNode effect) {
   const Maintenance* maintenance = roster.find(name);
   if (!maintenance) co_return;
   const std::string node = maintenance->node;
-  auto answer = co_await p.client.patch(kube::resources::nodes, "", node, kube::PatchType::merge,
-                                        effect.change.merge_patch(effect.version));
-  if (!co_await node_is_written(name, node, effect.change, std::move(answer))) co_return;
+  if (!node_is_written(name,
+                       co_await nodes.write(node_patch(node, effect.change, effect.version), makes(effect.change)))) {
+    co_return;
+  }
   if (const auto memory = memories.find(name); memory != memories.end()) memory->second.held_uid.clear();
   const kube::Node* released = p.nodes.find(node);
   if (released && !released->unschedulable) record_uncordon(*released);
@@ -241,7 +239,7 @@ Task<void> Controller::Parts::tell_lifecycle(std::string name, TellLifecycle eff
   const auto answer =
       co_await p.client.patch(kube::resources::nodes, "", node, kube::PatchType::strategic, effect.patch, "status");
   if (answer) {
-    enter_world(*answer, "Node");
+    nodes.enter(*answer);
     lifecycle_refusals.granted();
     clear(kLifecycleProblem);
     co_return;
@@ -267,22 +265,18 @@ Task<void> Controller::Parts::discharge(std::string name) {
   std::erase(finalizers, kFinalizer);
   Json patch = under_version(leaving.version);
   patch.set({"metadata", "finalizers"}, list_of(finalizers));
-  const auto answer = co_await p.client.patch(kResource, "", name, kube::PatchType::merge, patch.dump());
-  if (!answer) {
-    if (is_worth_a_look(answer.error())) co_await read_maintenance(name);
-    maintenance = roster.find(name);
-    const bool is_out = !maintenance || maintenance->uid != leaving.uid || !maintenance->has_finalizer();
-    if (!is_out) {
-      failed(name, "removing the finalizer failed", kObjectsProblem, answer.error());
-      co_return;
-    }
-  } else if (finalizers.empty()) {
-    // That was the last one: the answer is how it was at its end.
-    if (const auto last = kube::decode_identity(*answer)) p.maintenances.remove(name, last->version);
-  } else {
-    enter_world(*answer, "NodeMaintenance");
+  kube::WriteRequest request = object_patch(leaving, std::move(patch));
+  // That was the last one: the answer is how it was at its end.
+  request.ends = finalizers.empty();
+  const auto result = co_await maintenances.write(std::move(request));
+  maintenance = roster.find(name);
+  const bool is_out = !maintenance || maintenance->uid != leaving.uid || !maintenance->has_finalizer();
+  const bool answered = result.fate == kube::WriteFate::written;
+  if (!answered && !is_out) {
+    failed(name, "removing the finalizer failed", kObjectsProblem, *result.error);
+    co_return;
   }
-  if (answer) succeeded(name, kObjectsProblem);
+  if (answered) succeeded(name, kObjectsProblem);
   p.log.info("the maintenance is over", "name", name, "node", leaving.node);
   record(leaving, "Normal", "RemovedMaintenance", "Removed a node maintenance");
 }
@@ -294,52 +288,15 @@ Task<void> Controller::Parts::release_orphan(std::string name) {
   const std::string owner = node ? orphaned_hold(world(), *node) : std::string();
   if (!owner.empty()) {
     const drain::NodeChange change = drain::release(*node, owner, p.atoms, earlier_cordon(world()));
-    const auto answer = co_await p.client.patch(kube::resources::nodes, "", name, kube::PatchType::merge,
-                                                change.merge_patch(node->version));
-    if (answer) {
-      enter_world(*answer, "Node");
+    const auto result = co_await nodes.write(node_patch(name, change, node->version));
+    if (result.done()) {
       p.log.warn("a node was still held for a maintenance that is gone; it is released", "node", name, "owner", owner);
       queue.succeeded(key);
     } else {
-      if (is_worth_a_look(answer.error())) co_await read_node(name);
       queue.wake_after_failure(key);
     }
   }
   done(key);
-}
-
-Task<void> Controller::Parts::read_maintenance(std::string name) {
-  const uint64_t asked_at = p.maintenances.newest_version();
-  const auto answer = co_await p.client.get(kResource, "", name);
-  if (answer) {
-    enter_world(*answer, "NodeMaintenance");
-  } else if (answer.error().not_found()) {
-    p.maintenances.remove(name, asked_at);
-  }
-}
-
-Task<void> Controller::Parts::read_node(std::string name) {
-  const uint64_t asked_at = p.nodes.newest_version();
-  const auto answer = co_await p.client.get(kube::resources::nodes, "", name);
-  if (answer) {
-    enter_world(*answer, "Node");
-  } else if (answer.error().not_found()) {
-    p.nodes.remove(name, asked_at);
-  }
-}
-
-bool Controller::Parts::enter_world(const std::string& body, std::string_view kind) {
-  const auto take = [this](auto object, auto& store) {
-    if (object) {
-      store.put(std::move(*object));
-      return true;
-    }
-    p.log.error("the server's answer cannot be read", "cause", object.error().message);
-    return false;
-  };
-  if (kind == "Node") return take(p.decoder.decode(body), p.nodes);
-  if (kind == "Lease") return take(kube::decode_lease(body, p.atoms), p.leases);
-  return take(kube::decode_object(body), p.maintenances);
 }
 
 void Controller::Parts::succeeded(const std::string& name, const std::string& problem) {
