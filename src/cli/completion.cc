@@ -5,17 +5,24 @@
 #include <algorithm>
 
 #include "cli/auto_server.h"
+#include "io/ascii.h"
 #include "io/printable.h"
 
 namespace careen::app {
 
 namespace {
 
+std::string lower(std::string_view text) {
+  std::string out(text);
+  for (char& c : out) c = io::lower(c);
+  return out;
+}
+
 Names names_for(std::string_view what) {
   if (what == "FILE") return Names::files;
   if (what == "DIR" || what == "FOLDER") return Names::folders;
   if (what == "NODE") return Names::nodes;
-  if (what == "NODEMAINTENANCE") return Names::node_maintenances;
+  if (what == "NODEMAINTENANCE") return Names::objects;
   if (what == "PROFILE") return Names::profiles;
   if (what == "CONTEXT") return Names::contexts;
   if (what == "PLUGIN") return Names::plugins;
@@ -125,6 +132,7 @@ class Completer {
       out_.candidates.push_back({prefix + std::string(kAutoServer), "a careen that runs on this machine"});
     }
     out_.names = names_for(parameter);
+    if (out_.names == Names::objects) out_.kind = lower(parameter.value);
     out_.prefix = prefix;
     out_.begun = begun;
   }
@@ -136,13 +144,16 @@ class Completer {
     if (beyond && !argument.repeated) return;
     if (!argument.choices.empty()) return offer_value(argument, "", current_);
     out_.names = names_for(argument.names.front());
+    if (out_.names == Names::objects) out_.kind = lower(argument.names.front());
     out_.begun = current_;
-    // explain takes node/NAME and nodemaintenance/NAME as well.
+    // explain takes node/NAME and objects of controllers, such as nodemaintenance/NAME, as well.
     const size_t slash = current_.find('/');
     if (out_.names != Names::nodes || slash == std::string::npos) return;
     out_.prefix = current_.substr(0, slash + 1);
     out_.begun = current_.substr(slash + 1);
-    if (out_.prefix == "nodemaintenance/") out_.names = Names::node_maintenances;
+    if (out_.prefix == "node/" || out_.prefix == "nodes/" || out_.prefix == "no/") return;
+    out_.names = Names::objects;
+    out_.kind = current_.substr(0, slash);
   }
 
   const std::vector<std::string>& words_;

@@ -17,13 +17,14 @@ struct Candidate {
 };
 
 // What cannot be told from the tree.
-enum class Names { none, files, folders, nodes, node_maintenances, profiles, contexts, plugins };
+enum class Names { none, files, folders, nodes, objects, profiles, contexts, plugins };
 
 struct Completion {
   std::vector<Candidate> candidates;
   Names names = Names::none;
   std::string prefix;  // stands before each name: --kubeconfig=, node/
   std::string begun;   // what the user has typed of the name
+  std::string kind;    // of objects: the controller's, nodemaintenance
   // As the words so far give them.
   std::string kubeconfig, context;
 };

@@ -1,6 +1,7 @@
 // The command line: which command with which options. Each command lives in a file of its own.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -8,6 +9,10 @@
 #include "io/log.h"
 #include "io/time.h"
 #include "web/view_policy.h"
+
+namespace careen::controllers {
+class Choice;
+}
 
 namespace careen::app {
 
@@ -22,14 +27,13 @@ struct WebhookOptions {
   std::string configuration = "careen";
   std::string secret = "careen-webhook-tls";
   std::vector<std::string> hosts;  // under which the API server reaches us besides
-  bool protect_control_plane = false;
 
   bool wanted() const { return !address.empty() && address != "0"; }
 };
 
 struct RunOptions {
   bool profiles = true;
-  bool maintenances = false;  // NodeMaintenance objects
+  std::vector<std::shared_ptr<const controllers::Choice>> controllers;  // besides profiles
   std::string config = "./config/maintenance.yaml";
   bool strict_config = false;  // refuse files with warnings
   std::string kubeconfig;
@@ -47,11 +51,7 @@ struct RunOptions {
   bool metrics_secure = false;
   std::string metrics_cert_dir;
   std::optional<web::ViewPolicy> dashboard_policy;  // not given: depends on where careen runs
-  std::string lease_namespace = "medik8s-leases";
-  bool node_conditions = false;
-  bool correct_drift = true;
-  bool restore_cordon = true;
-  bool enable_http2 = false;  // wanted, but nothing that careen's servers speak
+  bool enable_http2 = false;                        // wanted, but nothing that careen's servers speak
   WebhookOptions webhook;
   io::LogOptions log;
   // What was asked for and cannot be had; told once at the start.

@@ -9,13 +9,14 @@
 
 #include "cli/environment.h"
 #include "commands/kube_session.h"
-#include "controllers/nodemaintenance/names.h"
 #include "controllers/profiles/names.h"
 #include "controllers/profiles/plugins/plugins.h"
+#include "controllers/slot/kind.h"
 #include "io/files.h"
 #include "io/real_loop.h"
 #include "kube/credentials.h"
 #include "kube/http_transport.h"
+#include "replica/controllers.h"
 
 namespace careen::app {
 
@@ -128,8 +129,10 @@ std::vector<std::string> names_for_completion(const Completion& completion) {
   switch (completion.names) {
     case Names::nodes:
       return object_names(completion, kube::resources::nodes.path());
-    case Names::node_maintenances:
-      return object_names(completion, nodemaintenance::kResource.path());
+    case Names::objects: {
+      const controllers::Kind* kind = replica::find_controller_kind(completion.kind);
+      return kind ? object_names(completion, kind->object.path()) : std::vector<std::string>();
+    }
     case Names::profiles:
       return profile_names(completion);
     case Names::contexts:

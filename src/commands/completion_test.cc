@@ -64,7 +64,8 @@ TEST_F(CompletionTest, Names) {
   EXPECT_EQ(of({"validate", ""}).names, Names::files);
   EXPECT_EQ(of({"plugins", ""}).names, Names::plugins);
   EXPECT_EQ(of({"plugins", "wait", ""}).names, Names::none);
-  EXPECT_EQ(of({"release", "--name", ""}).names, Names::node_maintenances);
+  EXPECT_EQ(of({"release", "--name", ""}).names, Names::objects);
+  EXPECT_EQ(of({"release", "--name", ""}).kind, "nodemaintenance");
   EXPECT_EQ(of({"pause", "--profile", ""}).names, Names::profiles);
   // The value of a flag is no argument.
   EXPECT_EQ(of({"explain", "-o", "json", ""}).names, Names::nodes);
@@ -75,7 +76,8 @@ TEST_F(CompletionTest, KindsBeforeTheName) {
   EXPECT_EQ(node.names, Names::nodes);
   EXPECT_EQ(node.prefix, "node/");
   EXPECT_EQ(node.begun, "no");
-  EXPECT_EQ(of({"explain", "nodemaintenance/"}).names, Names::node_maintenances);
+  EXPECT_EQ(of({"explain", "nodemaintenance/"}).names, Names::objects);
+  EXPECT_EQ(of({"explain", "nodemaintenance/"}).kind, "nodemaintenance");
 }
 
 TEST_F(CompletionTest, ClusterOfTheWordsBefore) {

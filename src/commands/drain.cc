@@ -36,11 +36,11 @@ std::string_view without_mark(std::string_view warnings) {
 // One run of the command: all nodes at once, on one engine.
 class Drain {
  public:
-  Drain(KubeSession& session, DrainOptions options, std::vector<kube::Node> nodes)
+  Drain(KubeSession& session, DrainOptions options, std::vector<kube::Node> nodes, PodWatches how)
       : session_(session),
         screen_(session.screen),
         options_(as_kubectl(std::move(options))),
-        watches_(session, names_of(nodes), options_.page_size),
+        watches_(session, names_of(nodes), how, options_.page_size),
         engine_({session.loop, session.client, watches_.pods(), watches_.budgets(),
                  [this](std::string_view ns, std::string_view name) { return watches_.daemon_set(ns, name); }, nullptr,
                  session.metrics, session.problems, io::Log()},
@@ -231,7 +231,7 @@ void Drain::show(Work& work, std::vector<NodeView>& views) {
   show_news(work, *progress);
   if (progress->phase != Progress::Phase::draining) return finish(work, *progress);
   work.report.progress = *progress;
-  views.push_back(view_of(work.node.name, *progress, session_.now()));
+  if (screen_.live()) views.push_back(view_of(work.node.name, *progress, session_.now()));
 }
 
 void Drain::show_news(Work& work, const Progress& progress) {
@@ -324,7 +324,8 @@ Task<int> drain_nodes(KubeSession& session, DrainOptions options) {
   if (options.dry_run != DryRun::none) {
     co_return co_await rehearse_drain(session, std::move(options), std::move(chosen.nodes));
   }
-  Drain drain(session, std::move(options), std::move(chosen.nodes));
+  const PodWatches how = co_await choose_pod_watches(session, chosen.nodes.size());
+  Drain drain(session, std::move(options), std::move(chosen.nodes), how);
   co_return co_await drain.main();
 }
 

@@ -41,12 +41,12 @@ std::string obstacle_of(const kube::Pod& pod, const kube::Store<kube::Disruption
 
 class Rehearsal {
  public:
-  Rehearsal(KubeSession& session, DrainOptions options, std::vector<kube::Node> nodes)
+  Rehearsal(KubeSession& session, DrainOptions options, std::vector<kube::Node> nodes, PodWatches how)
       : session_(session),
         screen_(session.screen),
         options_(std::move(options)),
         nodes_(std::move(nodes)),
-        watches_(session, names(), options_.page_size),
+        watches_(session, names(), how, options_.page_size),
         no_pods_(session.loop) {}
 
   Task<int> main() {
@@ -195,7 +195,8 @@ class Rehearsal {
 }  // namespace
 
 Task<int> rehearse_drain(KubeSession& session, DrainOptions options, std::vector<kube::Node> nodes) {
-  Rehearsal rehearsal(session, std::move(options), std::move(nodes));
+  const PodWatches how = co_await choose_pod_watches(session, nodes.size());
+  Rehearsal rehearsal(session, std::move(options), std::move(nodes), how);
   co_return co_await rehearsal.main();
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "commands/node_pods_sink.h"
+#include "kube/json.h"
 
 namespace careen::app {
 
@@ -10,8 +11,11 @@ using io::Task;
 
 namespace {
 
-// A watch is a connection of its own: from here on one for all pods is the smaller burden.
-constexpr size_t kManyNodes = 20;
+// A watch has a connection of its own, which takes 0.2 MB of this process and a TLS handshake of the server. Up to 20 of
+// them need no second thought, and nobody wants more than 100.
+constexpr size_t kFewWatches = 20, kMostWatches = 100;
+// To list, send and keep this many pods costs as much as a watch.
+constexpr uint64_t kPodsAWatch = 250;
 constexpr std::string_view kPodProblem = "watch pods";
 constexpr std::string_view kBudgetProblem = "watch poddisruptionbudgets";
 constexpr std::string_view kDaemonSetProblem = "watch daemonsets";
@@ -20,9 +24,36 @@ kube::ReflectorOptions all_of(kube::Resource resource, int page_size) {
   return {.resource = std::move(resource), .page_size = page_size};
 }
 
+// How many pods the cluster has, if the server tells.
+std::optional<uint64_t> total_of(const std::string& first_page) {
+  const auto list = kube::Json::parse(first_page);
+  if (!list || !(*list)["items"].is_array()) return std::nullopt;
+  const kube::JsonView metadata = (*list)["metadata"];
+  const bool is_all = metadata["continue"].text().value_or("").empty();
+  const auto others = is_all ? std::optional<int64_t>(0) : metadata["remainingItemCount"].integer();
+  if (!others || *others < 0) return std::nullopt;
+  return (*list)["items"].size() + static_cast<uint64_t>(*others);
+}
+
 }  // namespace
 
-DrainWatches::DrainWatches(KubeSession& session, const std::vector<std::string>& nodes, int page_size)
+PodWatches lighter_watches(size_t nodes, std::optional<uint64_t> pods) {
+  if (nodes <= kFewWatches) return PodWatches::each_node;
+  if (nodes > kMostWatches || !pods) return PodWatches::all_nodes;
+  return *pods > kPodsAWatch * nodes ? PodWatches::each_node : PodWatches::all_nodes;
+}
+
+Task<PodWatches> choose_pod_watches(KubeSession& session, size_t nodes) {
+  if (nodes <= kFewWatches || nodes > kMostWatches) co_return lighter_watches(nodes, std::nullopt);
+  kube::CallOptions call;
+  // Without a selector: only then the server counts.
+  call.query = "limit=1";
+  call.attempts = 1;
+  const auto page = co_await session.client.list(kube::resources::pods, "", std::move(call));
+  co_return lighter_watches(nodes, page ? total_of(*page) : std::nullopt);
+}
+
+DrainWatches::DrainWatches(KubeSession& session, const std::vector<std::string>& nodes, PodWatches how, int page_size)
     : session_(session),
       pods_(session.atoms),
       daemon_sets_settled_(session.loop),
@@ -34,7 +65,9 @@ DrainWatches::DrainWatches(KubeSession& session, const std::vector<std::string>&
   daemon_sets_->on_synced([this] { daemon_sets_settled_.open(); });
   budgets_.on_synced([this] { budgets_settled_.open(); });
   kube::ReflectorOptions options = all_of(kube::resources::pods, page_size);
-  if (nodes.size() > kManyNodes) {
+  if (how == PodWatches::all_nodes) {
+    // What replaces evicted pods is of no interest until it is on a node.
+    options.field_selector = "spec.nodeName!=";
     pod_watches_.push_back(watch(kube::make_sink(pods_), options));
     return;
   }

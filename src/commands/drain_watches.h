@@ -2,7 +2,9 @@
 // and which DaemonSets there are.
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,9 +18,16 @@
 
 namespace careen::app {
 
+// How the pods of the nodes are followed: by a watch for each node, or by one of all pods that are on any node.
+enum class PodWatches { each_node, all_nodes };
+// Whichever is the smaller burden for a cluster of so many pods. Not known: the server does not tell.
+PodWatches lighter_watches(size_t nodes, std::optional<uint64_t> pods);
+// The same for the session's cluster, which is asked how many pods there are if that matters.
+io::Task<PodWatches> choose_pod_watches(KubeSession& session, size_t nodes);
+
 class DrainWatches {
  public:
-  DrainWatches(KubeSession& session, const std::vector<std::string>& nodes, int page_size);
+  DrainWatches(KubeSession& session, const std::vector<std::string>& nodes, PodWatches how, int page_size);
 
   // Ends with this object.
   void start();

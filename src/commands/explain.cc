@@ -9,6 +9,8 @@
 #include "commands/explain_text.h"
 #include "commands/kube_session.h"
 #include "commands/view_session.h"
+#include "controllers/slot/kind.h"
+#include "replica/controllers.h"
 
 namespace careen::app {
 
@@ -25,18 +27,21 @@ struct ExplainOptions {
   Format format = Format::text;
 };
 
-// The path of the document for node/x, nodemaintenance/x or x.
+// The path of the document for x, node/x, or an object of a controller such as nodemaintenance/x.
 std::string path_of(const std::string& name) {
   const size_t slash = name.find('/');
   const std::string kind = slash == std::string::npos ? "node" : name.substr(0, slash);
   const std::string rest = slash == std::string::npos ? name : name.substr(slash + 1);
   if (rest.empty()) throw UsageError(fmt::format("\"{}\" names nothing; expected node/NAME or NAME", name));
   if (kind == "node" || kind == "nodes" || kind == "no") return "nodes/" + url_text(rest);
-  if (kind == "nodemaintenance" || kind == "nodemaintenances" || kind == "nm") {
-    return "nodemaintenances/" + url_text(rest);
+  std::string known = "node/NAME";
+  for (const controllers::Kind* one : replica::controller_kinds()) {
+    if (kind == one->name || kind == one->short_name || kind == one->object.plural) {
+      return one->object.plural + "/" + url_text(rest);
+    }
+    known += fmt::format(" or {}/NAME", one->name);
   }
-  throw UsageError(fmt::format("\"{}\": there is no kind \"{}\" to explain; expected node/NAME or nodemaintenance/NAME",
-                               name, kind));
+  throw UsageError(fmt::format("\"{}\": there is no kind \"{}\" to explain; expected {}", name, kind, known));
 }
 
 void print(Screen& screen, Format format, const std::vector<Json>& stories) {

@@ -9,8 +9,9 @@
 #include "commands/gather_folder.h"
 #include "commands/home_leases.h"
 #include "commands/kube_session.h"
-#include "controllers/nodemaintenance/names.h"
+#include "controllers/slot/kind.h"
 #include "plan/take_snapshot.h"
+#include "replica/controllers.h"
 #include "version_info.h"
 
 namespace careen::app {
@@ -41,12 +42,14 @@ std::string holding_pod(JsonView lease) {
   return std::string(identity.substr(0, identity.find('_')));
 }
 
-bool serves_maintenances(JsonView configuration) {
+// It is asked about objects of a controller.
+bool concerns_controllers(JsonView configuration) {
   bool found = false;
   configuration["webhooks"].for_each_element([&](JsonView webhook) {
     webhook["rules"].for_each_element([&](JsonView rule) {
-      rule["apiGroups"].for_each_element(
-          [&](JsonView group) { found |= group.text() == nodemaintenance::kResource.group; });
+      rule["apiGroups"].for_each_element([&](JsonView group) {
+        for (const controllers::Kind* kind : replica::controller_kinds()) found |= group.text() == kind->object.group;
+      });
     });
   });
   return found;
@@ -61,8 +64,10 @@ class Gathering {
     keep("version", fmt::format("careen\n{}\n", CAREEN_VERSION));
     if (!unwritable_.empty()) co_return failed(unwritable_);
     if (!co_await keep_all(kube::resources::nodes, "")) co_return failed(missing_.back());
-    co_await keep_all(nodemaintenance::kResource, "");
-    co_await keep_definition();
+    for (const controllers::Kind* kind : replica::controller_kinds()) {
+      co_await keep_all(kind->object, "");
+      co_await keep_definition(kind->object);
+    }
     co_await keep_webhooks();
     co_await find_homes();
     co_await keep_all(kube::resources::core_events, "default");
@@ -131,8 +136,8 @@ class Gathering {
     co_return true;
   }
 
-  Task<void> keep_definition() {
-    const std::string name = nodemaintenance::kResource.plural + "." + nodemaintenance::kResource.group;
+  Task<void> keep_definition(Resource resource) {
+    const std::string name = resource.plural + "." + resource.group;
     const auto body = co_await session_.client.get(kGatheredDefinitions, "", name);
     if (!body) co_return miss("the definition " + name, body.error());
     if (const auto definition = Json::parse(*body)) keep_object(kGatheredDefinitions, definition->view());
@@ -142,7 +147,7 @@ class Gathering {
     const auto found = co_await list(kGatheredWebhooks, "");
     if (!found) co_return;
     for (const Json& one : *found) {
-      if (serves_maintenances(one.view())) keep_object(kGatheredWebhooks, one.view());
+      if (concerns_controllers(one.view())) keep_object(kGatheredWebhooks, one.view());
     }
   }
 

@@ -4,15 +4,17 @@
 #include <fmt/ranges.h>
 
 #include "budget/pause.h"
-#include "controllers/nodemaintenance/names.h"
-#include "replica/replica.h"
+#include "replica/controllers.h"
 
 namespace careen::app {
 
-const std::array<std::string_view, 4>& home_leases() {
-  static constexpr std::array<std::string_view, 4> kNames = {replica::Replica::kLock, nodemaintenance::kLock,
-                                                             "careen-ledger", budget::PauseRecord::kLease};
-  return kNames;
+const std::vector<std::string_view>& home_leases() {
+  static const std::vector<std::string_view> names = [] {
+    std::vector<std::string_view> all = replica::leader_locks();
+    all.insert(all.end(), {"careen-ledger", budget::PauseRecord::kLease});
+    return all;
+  }();
+  return names;
 }
 
 std::string several_homes(const std::set<std::string>& namespaces) {

@@ -1,15 +1,15 @@
 // The leases by which careen, or a program that it replaces, is found: they lie in its own namespace.
 #pragma once
 
-#include <array>
 #include <set>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace careen::app {
 
 // Both locks, the ledger and the pause.
-const std::array<std::string_view, 4>& home_leases();
+const std::vector<std::string_view>& home_leases();
 
 // What to tell whoever asked when they lie in more than one namespace.
 std::string several_homes(const std::set<std::string>& namespaces);

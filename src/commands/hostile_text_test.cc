@@ -218,7 +218,7 @@ TEST_P(HostileText, InTheLogOfADemonstration) {
     for (const Kind kind : {Kind::transition, Kind::error, Kind::pause, Kind::drain}) {
       timeline.add({.time = kHostileTime,
                     .kind = kind,
-                    .text = kEvil + std::string(name_of(kind)),
+                    .text = kEvil + std::string(view::name_of(kind)),
                     .node = kEvil,
                     .profile = kEvil,
                     .from = "operational",

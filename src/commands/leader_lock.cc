@@ -1,6 +1,7 @@
 #include "commands/leader_lock.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -8,11 +9,10 @@
 #include <vector>
 
 #include "commands/home_leases.h"
-#include "controllers/nodemaintenance/names.h"
 #include "kube/error.h"
 #include "kube/resource.h"
 #include "kube/transport.h"
-#include "replica/replica.h"
+#include "replica/controllers.h"
 #include "web/holder.h"
 
 namespace careen::app {
@@ -26,7 +26,6 @@ namespace {
 constexpr io::Duration kTimeout = io::seconds{10};
 // By how much clocks may differ.
 constexpr io::Duration kClocksDiffer = io::hours{1};
-constexpr std::array<std::string_view, 2> kLocks = {replica::Replica::kLock, nodemaintenance::kLock};
 
 struct Held {
   LeaderLock lock;
@@ -91,7 +90,8 @@ Task<ViewResult<Json>> read_document(kube::Transport& api, std::string path) {
 
 Task<ViewResult<LeaderLock>> find_leader_lock(LockSearch search) {
   std::vector<Held> held;
-  for (const std::string_view name : kLocks) {
+  const std::vector<std::string_view> locks = replica::leader_locks();
+  for (const std::string_view name : locks) {
     std::string path =
         fmt::format("{}?fieldSelector=metadata.name%3D{}", kube::resources::leases.path(search.ns), name);
     const auto leases = co_await read_document(search.api, std::move(path));
@@ -104,7 +104,7 @@ Task<ViewResult<LeaderLock>> find_leader_lock(LockSearch search) {
     const std::string where = search.ns.empty() ? "any namespace" : "namespace " + search.ns;
     co_return tl::make_unexpected(ViewError{
         404,
-        fmt::format("nobody holds the Lease {} or {} in {}: careen does not lead here", kLocks[0], kLocks[1], where)});
+        fmt::format("nobody holds the Lease {} in {}: careen does not lead here", fmt::join(locks, " or "), where)});
   }
   // No careen writes a time to come.
   prefer(held, [&](const Held& one) { return one.renewed <= search.now + kClocksDiffer; });

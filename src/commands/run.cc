@@ -56,10 +56,10 @@ io::HttpClientOptions to_the_leader() {
   return options;
 }
 
-// A webhook is called only on replicas that are ready, and NodeMaintenance objects need no profiles: where both are
-// served, a broken file must not keep a replica that starts from serving the other one.
+// A webhook is called only on replicas that are ready, and other controllers need no profiles: where both are served, a
+// broken file must not keep a replica that starts from serving the other one.
 std::vector<std::string> awaited(const RunOptions& options) {
-  const bool webhook = options.maintenances && options.webhook.wanted();
+  const bool webhook = !options.controllers.empty() && options.webhook.wanted();
   if (!options.profiles || webhook) return {"caches"};
   return {"config", "caches"};
 }
@@ -78,7 +78,7 @@ class Process {
             .host = host_name(),
             .ns = options.leader_election_namespace.empty() ? cluster.ns : options.leader_election_namespace,
             .profiles = options.profiles,
-            .maintenances = options.maintenances,
+            .controllers = options.controllers,
             .leader_election = options.leader_election && !options.dry_run,
             .cache_pods = options.cache_pods,
             .strict_config = options.strict_config,
@@ -86,12 +86,6 @@ class Process {
             .controller = {.notify_blocking = options.notify_blocking,
                            .pod_events = options.pod_events,
                            .dry_run = options.dry_run},
-            .maintenance = {.lease_namespace = options.lease_namespace,
-                            .node_conditions = options.node_conditions,
-                            .correct_drift = options.correct_drift,
-                            .restore_cordon = options.restore_cordon,
-                            .dry_run = options.dry_run,
-                            .protect_control_plane = options.webhook.protect_control_plane},
             .instance = key_ ? key_->digest : std::string(),
             .own_pod = read_environment("POD_NAME").value_or("")},
         authenticator_(kube::make_authenticator(loop, files, std::move(cluster), log.named("credentials"))),

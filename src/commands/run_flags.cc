@@ -1,9 +1,15 @@
 #include "commands/run_flags.h"
 
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cctype>
 #include <map>
+#include <memory>
+
+#include "controllers/slot/kind.h"
+#include "replica/controllers.h"
 
 namespace careen::app {
 
@@ -46,21 +52,34 @@ void add_duration(CLI::App& command, const std::string& flag, io::Duration& targ
       help + " [" + io::format_duration(target) + "]");
 }
 
-// As kube-controller-manager has it, without the wildcard.
+// As kube-controller-manager has it, without the wildcard. The flags of all controllers are there, whichever are to
+// run.
 void add_controllers(CLI::App& command, RunOptions& options) {
+  std::string known = "profiles";
+  std::map<std::string, std::shared_ptr<const controllers::Choice>, std::less<>> choices;
+  for (const controllers::Kind* kind : replica::controller_kinds()) {
+    known += ", " + std::string(kind->name);
+    choices.emplace(kind->name, kind->with_flags(command));
+  }
   command
       .add_option_function<std::vector<std::string>>(
           "--controllers",
-          [&options](const std::vector<std::string>& names) {
-            options.profiles = options.maintenances = false;
+          [&options, known, choices](const std::vector<std::string>& names) {
+            options.profiles = false;
+            options.controllers.clear();
             for (const std::string& name : names) {
-              if (name != "profiles" && name != "nodemaintenance") {
-                throw CLI::ValidationError("unknown controller \"" + name + "\"; there are profiles, nodemaintenance");
+              const auto choice = choices.find(name);
+              if (choice == choices.end() && name != "profiles") {
+                throw CLI::ValidationError(fmt::format("unknown controller \"{}\"; there are {}", name, known));
               }
-              (name == "profiles" ? options.profiles : options.maintenances) = true;
+              if (name == "profiles") {
+                options.profiles = true;
+              } else {
+                options.controllers.push_back(choice->second);
+              }
             }
           },
-          "What to run: profiles, nodemaintenance, or both with a comma [profiles]")
+          fmt::format("What to run, several with commas between: {} [profiles]", known))
       ->delimiter(',');
 }
 
@@ -92,20 +111,9 @@ void add_profile_flags(CLI::App& command, RunOptions& options) {
                 "the Kubernikus integration is not available in this version");
 }
 
-void add_maintenance_flags(CLI::App& command, RunOptions& options) {
+void add_webhook_flags(CLI::App& command, RunOptions& options) {
   const std::string group = "NodeMaintenance objects";
   WebhookOptions& webhook = options.webhook;
-  command
-      .add_option("--lease-namespace", options.lease_namespace,
-                  "Namespace of the leases of nodes in maintenance, shared with other operators")
-      ->envname("LEASE_NAMESPACE")
-      ->capture_default_str()
-      ->group(group);
-  command
-      .add_flag("--node-conditions", options.node_conditions,
-                "Show maintenance in conditions of the Node: MaintenancePlanned, DrainInProgress, Drained, "
-                "MaintenanceInProgress")
-      ->group(group);
   command
       .add_option("--webhook-bind-address", webhook.address,
                   "Where to serve the validating webhook over TLS, such as :9443; empty or 0: nowhere")
@@ -133,20 +141,6 @@ void add_maintenance_flags(CLI::App& command, RunOptions& options) {
   command
       .add_option("--webhook-host", webhook.hosts,
                   "Self-signed: a name or address by which the API server reaches careen without the Service")
-      ->group(group);
-  command
-      .add_flag("--webhook-protect-control-plane", webhook.protect_control_plane,
-                "Refuse a maintenance that would leave too few control-plane nodes, also outside OpenShift")
-      ->group(group);
-  command
-      .add_flag("--restore-cordon,!--no-restore-cordon", options.restore_cordon,
-                "At the end of a maintenance a node that had been cordoned before stays so; --restore-cordon=false: it "
-                "is uncordoned, as by the program that careen replaces [true]")
-      ->group(group);
-  command
-      .add_flag("--correct-drift,!--no-correct-drift", options.correct_drift,
-                "Put back the cordon, taints and label of a node in maintenance when somebody takes them away; "
-                "--correct-drift=false: people may, as with the program that careen replaces [true]")
       ->group(group);
   command
       .add_flag("--enable-http2", options.enable_http2,
@@ -198,7 +192,6 @@ void add_run_flags(CLI::App& command, RunOptions& options, ZapFlags& zap) {
   command.footer(
       "Example:\n  careen run --kubeconfig ~/.kube/config --config maintenance.yaml --enable-leader-election\n"
       "  careen run --controllers nodemaintenance --enable-leader-election");
-  add_controllers(command, options);
   command.add_option("--kubeconfig", options.kubeconfig, "Kubeconfig file");
   command.add_option("--kubecontext,--context", options.kubecontext, "Context of the kubeconfig to use");
   command
@@ -233,7 +226,8 @@ void add_run_flags(CLI::App& command, RunOptions& options, ZapFlags& zap) {
                "After the stop signal: longest wait for one more scrape, if metrics are being scraped");
   command.add_flag("--dry-run", options.dry_run, "Decide and explain; write nothing, send nothing, lead nobody");
   add_profile_flags(command, options);
-  add_maintenance_flags(command, options);
+  add_controllers(command, options);
+  add_webhook_flags(command, options);
   add_log_flags(command, zap);
   let_the_last_hold(command);
 }

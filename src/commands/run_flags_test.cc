@@ -7,6 +7,8 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 
+#include "controllers/slot/kind.h"
+
 namespace careen::app {
 namespace {
 
@@ -89,14 +91,15 @@ TEST(RunFlags, OfAFlagThatIsGivenTwiceTheLastOneHolds) {
   EXPECT_EQ(parsed.zap.encoder, "console");
   EXPECT_EQ(parsed.zap.stacktrace, "panic");
   EXPECT_EQ(parsed.options.config, "y");
-  EXPECT_EQ(parsed.options.lease_namespace, "b");
 }
 
 TEST(RunFlags, ListsStillTakeSeveral) {
   const Parsed parsed = parse({"--webhook-host=a", "--webhook-host=b", "--controllers=profiles,nodemaintenance"});
   EXPECT_EQ(parsed.error, "");
   EXPECT_THAT(parsed.options.webhook.hosts, ElementsAre("a", "b"));
-  EXPECT_TRUE(parsed.options.profiles && parsed.options.maintenances);
+  EXPECT_TRUE(parsed.options.profiles);
+  ASSERT_EQ(parsed.options.controllers.size(), 1u);
+  EXPECT_EQ(parsed.options.controllers.front()->kind().name, "nodemaintenance");
 }
 
 TEST(RunFlags, NothingAfterTheEqualsSignIsAnEmptyValue) {
@@ -123,14 +126,6 @@ TEST(RunFlags, WordsOfTheLogAreTakenInAnyCase) {
   EXPECT_EQ(log.encoder, io::LogEncoder::json);
   EXPECT_EQ(log.level, io::LogLevel::error);
   EXPECT_EQ(log.time, io::LogTime::rfc3339);
-}
-
-TEST(RunFlags, SwitchesBackToTheOriginal) {
-  EXPECT_TRUE(parse({}).options.restore_cordon);
-  EXPECT_TRUE(parse({}).options.correct_drift);
-  const Parsed parsed = parse({"--restore-cordon=false", "--correct-drift=false"});
-  EXPECT_FALSE(parsed.options.restore_cordon);
-  EXPECT_FALSE(parsed.options.correct_drift);
 }
 
 TEST(RunFlags, TheManagerStartsAsTheOriginalsManifestSaysAndChangesNothingThatIsSaid) {

@@ -9,9 +9,11 @@
 #include "commands/command_list.h"
 #include "commands/kube_session.h"
 #include "commands/plan_files.h"
+#include "controllers/slot/kind.h"
 #include "io/printable.h"
 #include "plan/config_assumptions.h"
 #include "plan/take_snapshot.h"
+#include "replica/controllers.h"
 #include "version_info.h"
 
 namespace careen::app {
@@ -58,9 +60,13 @@ Task<int> snapshot(KubeSession& session, SnapshotOptions options) {
     co_return kFailed;
   }
   if (options.output == "-") co_return 0;
-  session.screen.note(fmt::format("{}: {} nodes, {} pods, {} budgets, {} NodeMaintenances{}", options.output,
+  std::string objects;
+  for (const controllers::Kind* kind : replica::controller_kinds()) {
+    objects += fmt::format(", {} {}s", taken->of(plan::kind_of(*kind)).size(), kind->object.kind);
+  }
+  session.screen.note(fmt::format("{}: {} nodes, {} pods, {} budgets{}{}", options.output,
                                   taken->of(plan::Kind::nodes).size(), taken->of(plan::Kind::pods).size(),
-                                  taken->of(plan::Kind::budgets).size(), taken->of(plan::Kind::maintenances).size(),
+                                  taken->of(plan::Kind::budgets).size(), objects,
                                   taken->config.empty() ? "" : ", the configuration without its secrets"));
   co_return 0;
 }

@@ -2,13 +2,15 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "cli/environment.h"
 #include "commands/event_stream.h"
 #include "commands/leader_lock.h"
-#include "controllers/nodemaintenance/names.h"
 #include "controllers/profiles/config.h"
 #include "controllers/profiles/decide.h"
 #include "controllers/profiles/plugins/plugins.h"
+#include "controllers/slot/kind.h"
 #include "io/files.h"
 #include "io/http.h"
 #include "io/http_server.h"
@@ -19,6 +21,7 @@
 #include "kube/cache.h"
 #include "kube/http_transport.h"
 #include "kube/node.h"
+#include "replica/controllers.h"
 #include "replica/replica.h"
 #include "version_info.h"
 #include "view/changes.h"
@@ -127,11 +130,10 @@ class ViewComputedHere final : public ViewSource {
   bool is_unanswered(const std::string& path) const {
     const auto [kind, name] = subject_of(path);
     if (kind == "nodes") return is_unanswered(replica_.nodes().find(name));
-    if (kind == "nodemaintenances") {
-      const auto node = view::node_of_maintenance(replica_, name);
+    if (kind != "fleet") {
+      const auto node = view::node_of_object(replica_, kind, name);
       return node && is_unanswered(replica_.nodes().find(*node));
     }
-    if (kind != "fleet") return false;
     for (const kube::Node* node = replica_.nodes().next(""); node; node = replica_.nodes().next(node->name)) {
       if (is_unanswered(node)) return true;
     }
@@ -147,9 +149,12 @@ class ViewComputedHere final : public ViewSource {
     if (kind == "fleet") return fleet();
     if (kind == "timeline") return view::timeline_document(shown_, "");
     if (kind == "nodes") return story(name);
-    if (kind != "nodemaintenances") return tl::make_unexpected(no_such("document", path));
-    const auto node = view::node_of_maintenance(replica_, name);
-    if (!node) return tl::make_unexpected(no_such("NodeMaintenance", name));
+    const auto& kinds = replica::controller_kinds();
+    const auto known = std::find_if(kinds.begin(), kinds.end(),
+                                    [&](const controllers::Kind* one) { return one->object.plural == kind; });
+    if (known == kinds.end()) return tl::make_unexpected(no_such("document", path));
+    const auto node = view::node_of_object(replica_, kind, name);
+    if (!node) return tl::make_unexpected(no_such((*known)->object.kind, name));
     return story(*node);
   }
 
@@ -193,12 +198,16 @@ std::string config_errors(io::Files& files, const std::string& path) {
   return out;
 }
 
-// Whether the cluster has NodeMaintenances that may be listed.
-Task<bool> has_maintenances(kube::Transport* transport) {
-  kube::Request request;
-  request.path = nodemaintenance::kResource.path() + "?limit=1";
-  const auto answer = co_await transport->send(std::move(request));
-  co_return answer && answer->status == 200;
+// Those whose objects the cluster has and may be listed.
+Task<std::vector<std::shared_ptr<const controllers::Choice>>> usable_controllers(kube::Transport* transport) {
+  std::vector<std::shared_ptr<const controllers::Choice>> usable;
+  for (const controllers::Kind* kind : replica::controller_kinds()) {
+    kube::Request request;
+    request.path = kind->object.path() + "?limit=1";
+    const auto answer = co_await transport->send(std::move(request));
+    if (answer && answer->status == 200) usable.push_back(kind->usual());
+  }
+  co_return usable;
 }
 
 }  // namespace
@@ -214,11 +223,10 @@ Task<ViewResult<std::unique_ptr<ViewSource>>> view_computed_here(ViewParts parts
   options.ns = cluster.ns;
   options.cache_pods = false;
   options.controller.dry_run = true;
-  options.maintenance.dry_run = true;
   const auto authenticator = kube::make_authenticator(parts.loop, parts.files, std::move(cluster));
   {
     const auto transport = kube::make_http_transport(parts.loop, authenticator);
-    options.maintenances = co_await has_maintenances(transport.get());
+    options.controllers = co_await usable_controllers(transport.get());
     // Where careen runs are its pauses and the leases of its own.
     if (!given.ns.empty()) {
       options.ns = std::move(given.ns);

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "controllers/nodemaintenance/hosted.h"
 #include "controllers/profiles/names.h"
 #include "demo/config.h"
 #include "demo/workloads.h"
@@ -30,7 +31,7 @@ DemoWorld::DemoWorld(io::VirtualTime& time, DemoWorldOptions options)
   careen_ = std::make_unique<replica::ModelProcess>(
       time, *cluster_, config_,
       replica::ModelProcessOptions{
-          .name = "careen-0", .seed = options.seed, .cache_pods = true, .maintenances = true, .log = options.log});
+          .name = "careen-0", .seed = options.seed, .cache_pods = true, .controllers = {nodemaintenance::kind().usual()}, .log = options.log});
   if (options.actors) actors_->begin();
 }
 

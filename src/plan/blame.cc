@@ -73,18 +73,18 @@ void blame_checks(const profiles::Config& facts, const profiles::Transition& tra
 }
 
 // The first reason against it that is no check: a pause, another profile, a message that has to be sent first.
-const profiles::Why* obstacle(const profiles::Why& why) {
-  for (const profiles::Why& child : why.children) {
-    if (child.verdict == profiles::Why::Verdict::no || child.verdict == profiles::Why::Verdict::error) {
+const Why* obstacle(const Why& why) {
+  for (const Why& child : why.children) {
+    if (child.verdict == Why::Verdict::no || child.verdict == Why::Verdict::error) {
       if (!child.text.starts_with("to ")) return &child;
     }
   }
   return nullptr;
 }
 
-const profiles::Why* why_of(const profiles::Decision& decision, const std::string& profile) {
+const Why* why_of(const profiles::Decision& decision, const std::string& profile) {
   const std::string start = "profile " + profile + " is ";
-  for (const profiles::Why& child : decision.why.children) {
+  for (const Why& child : decision.why.children) {
     if (child.text.starts_with(start)) return &child;
   }
   return nullptr;
@@ -121,10 +121,10 @@ Blame blame(const profiles::Config& facts, const profiles::Decision& decision, c
     blame_checks(facts, transitions[i], outcome->transitions[i], out);
   }
   if (!out.all.empty()) return out;
-  const profiles::Why* why = why_of(decision, profile);
-  if (const profiles::Why* other = why ? obstacle(*why) : nullptr) {
+  const Why* why = why_of(decision, profile);
+  if (const Why* other = why ? obstacle(*why) : nullptr) {
     const bool paused = other->text.starts_with("paused");
-    const bool failed = other->verdict == profiles::Why::Verdict::error;
+    const bool failed = other->verdict == Why::Verdict::error;
     out.all.push_back({paused ? "a pause" : "the node itself", other->text, paused, failed});
   } else if (!outcome->error.empty()) {
     out.all.push_back({"an error", outcome->error, false, true});

@@ -3,7 +3,8 @@
 #include <utility>
 
 #include "budget/pause.h"
-#include "controllers/nodemaintenance/names.h"
+#include "controllers/slot/kind.h"
+#include "replica/controllers.h"
 #include "sim/value.h"
 
 namespace careen::plan {
@@ -16,7 +17,7 @@ namespace {
 // Owners first, so that nothing looks like an orphan on the way.
 constexpr Kind kOrder[] = {Kind::nodes,       Kind::leases,       Kind::hypervisors,   Kind::budgets,
                            Kind::deployments, Kind::replica_sets, Kind::stateful_sets, Kind::daemon_sets,
-                           Kind::jobs,        Kind::pods,         Kind::maintenances};
+                           Kind::jobs,        Kind::pods};
 
 std::string path_of(const kube::Resource& resource, JsonView object) {
   return resource.path(resource.namespaced ? object["metadata"]["namespace"].text().value_or("default") : "",
@@ -57,18 +58,20 @@ ModelLoader::ModelLoader(const Snapshot& snapshot, sim::Cluster& cluster, Scope 
   for (const Kind kind : kOrder) {
     if (scope_.pods || !concerns_pods(kind)) parts_.push_back({kind, &snapshot.of(kind)});
   }
+  for (const controllers::Kind* kind : replica::controller_kinds()) {
+    parts_.push_back({kind_of(*kind), &snapshot.of(kind_of(*kind))});
+  }
 }
 
 // What is watched has to be there, even without objects.
 void ModelLoader::prepare() {
   if (std::exchange(prepared_, true)) return;
-  for (const Kind kind : {Kind::maintenances, Kind::hypervisors}) {
-    const kube::Resource& resource = entry_of(kind).resource;
-    cluster_.api.put(kDefinitions + resource.plural + "." + resource.group, definition_of(resource), "snapshot");
-  }
+  define(entry_of(Kind::hypervisors).resource);
   for (const std::string& name : scope_.namespaces) put_namespace(name);
-  for (const std::string_view name : {std::string_view(kOwnNamespace), nodemaintenance::kLeaseNamespace}) {
-    put_namespace(std::string(name));
+  put_namespace(kOwnNamespace);
+  for (const controllers::Kind* kind : replica::controller_kinds()) {
+    define(kind->object);
+    for (const std::string_view name : kind->namespaces) put_namespace(std::string(name));
   }
 }
 
@@ -82,6 +85,10 @@ bool ModelLoader::load(size_t most) {
     }
   }
   return true;
+}
+
+void ModelLoader::define(const kube::Resource& resource) {
+  cluster_.api.put(kDefinitions + resource.plural + "." + resource.group, definition_of(resource), "snapshot");
 }
 
 void ModelLoader::put_namespace(const std::string& name) {

@@ -27,6 +27,7 @@ class ModelLoader {
  private:
   void prepare();
   void put(Kind kind, const kube::Json& object);
+  void define(const kube::Resource& resource);
   void put_namespace(const std::string& name);
   void put_node(const kube::Json& node);
 

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "controllers/nodemaintenance/maintenance.h"
-#include "controllers/nodemaintenance/names.h"
+#include "controllers/slot/job.h"
+#include "controllers/slot/kind.h"
 #include "controllers/profiles/hypervisors.h"
 #include "sim/value.h"
 #include "windows/semver.h"
@@ -112,11 +112,11 @@ void OutsideWorld::note(const std::string& node, const NodeStory& story) {
   }
 }
 
-void OutsideWorld::note(const nodemaintenance::Maintenance& maintenance) {
-  const Key key{maintenance.name, ""};
-  if (maintenance.deleting || maintenance.status.phase != nodemaintenance::Phase::succeeded) return drop(key);
-  if (ended_.contains(maintenance.name) || due_.contains(key)) return;
-  const io::Duration takes = assumptions_.maintenance_of("nodemaintenance", maintenance.node);
+void OutsideWorld::note(const controllers::Kind& kind, const controllers::Job& job) {
+  const Key key{kind.object.path("", job.name), ""};
+  if (job.ending || job.stage != controllers::Job::Stage::ready) return drop(key);
+  if (ended_.contains(key.first) || due_.contains(key)) return;
+  const io::Duration takes = assumptions_.maintenance_of(std::string(kind.name), job.node);
   plan(key, {State::in_maintenance, {}, loop_.now() + takes});
 }
 
@@ -131,7 +131,7 @@ void OutsideWorld::run() {
 }
 
 void OutsideWorld::act(const Key& key, const Task& task) {
-  if (key.second.empty()) return end_maintenance(key.first);
+  if (key.second.empty()) return end_job(key.first);
   const profiles::Profile* profile = facts_.find_profile(key.second);
   if (!profile) return;
   if (task.state == State::maintenance_required) return approve(key.first, *profile);
@@ -228,11 +228,11 @@ void OutsideWorld::apply_to_hypervisor(const std::string& node, const Edit& edit
   cluster_.api.merge(hypervisor_path(node), patch, kBy);
 }
 
-void OutsideWorld::end_maintenance(const std::string& name) {
-  ended_.insert(name);
+void OutsideWorld::end_job(const std::string& path) {
+  ended_.insert(path);
   kube::Request request;
   request.method = "DELETE";
-  request.path = nodemaintenance::kResource.path("", name);
+  request.path = path;
   cluster_.api.handle(request, {kBy});
 }
 

@@ -1,6 +1,6 @@
 // The world outside of careen, acted out on the model as a plan assumes it: somebody approves what waits for approval,
-// works on a node for as long as maintenance takes, leaves it in the state that the configuration waits for, and ends
-// NodeMaintenances. It changes the same objects that people and other programs change, and nothing of careen's own.
+// works on a node for as long as maintenance takes, leaves it in the state that the configuration waits for, and deletes
+// the objects that asked for a node, such as NodeMaintenances. It changes the same objects that people and other programs change, and nothing of careen's own.
 #pragma once
 
 #include <map>
@@ -15,9 +15,10 @@
 #include "plan/outside_facts.h"
 #include "sim/cluster.h"
 
-namespace careen::nodemaintenance {
-struct Maintenance;
-}
+namespace careen::controllers {
+struct Job;
+struct Kind;
+}  // namespace careen::controllers
 
 namespace careen::plan {
 
@@ -27,7 +28,7 @@ class OutsideWorld {
   OutsideWorld(io::Loop& loop, sim::Cluster& cluster, const profiles::Config& facts, const Assumptions& assumptions);
 
   void note(const std::string& node, const NodeStory& story);
-  void note(const nodemaintenance::Maintenance& maintenance);
+  void note(const controllers::Kind& kind, const controllers::Job& job);
   // What it is going to do still.
   size_t pending() const { return due_.size(); }
   // Nobody approves this transition.
@@ -36,7 +37,7 @@ class OutsideWorld {
   }
 
  private:
-  // A node and one of its profiles; or a NodeMaintenance, with an empty profile.
+  // A node and one of its profiles; or the path of an object that asked for a node, with an empty profile.
   using Key = std::pair<std::string, std::string>;
   struct Task {
     profiles::State state{};
@@ -49,7 +50,7 @@ class OutsideWorld {
   void act(const Key& key, const Task& task);
   void approve(const std::string& node, const profiles::Profile& profile);
   void finish(const std::string& node, const profiles::Profile& profile);
-  void end_maintenance(const std::string& name);
+  void end_job(const std::string& path);
   void apply(const std::string& node, const Edit& edit);
   void apply_to_hypervisor(const std::string& node, const Edit& edit);
   const std::string& newest(const std::string& label);
@@ -61,7 +62,7 @@ class OutsideWorld {
   const Assumptions& assumptions_;
   std::map<Key, Task> due_;
   std::set<std::pair<io::Steady, Key>> by_time_;
-  std::set<std::string> ended_;                // NodeMaintenances
+  std::set<std::string> ended_;                // paths of objects
   std::map<std::string, std::string> newest_;  // versions, by label
   io::Alarm next_;
 };

@@ -14,7 +14,7 @@ namespace careen::plan {
 // One maintenance of one node.
 struct PlanRow {
   std::string node;
-  std::string profile;  // or nodemaintenance/NAME
+  std::string profile;  // or a controller's object, such as nodemaintenance/NAME
   std::optional<io::Wall> requested;
   io::Wall begin{};                   // its drain began, or it entered maintenance
   std::optional<io::Wall> end;        // nothing: not within the plan
@@ -35,7 +35,7 @@ struct Limit {
   double share = 0;  // of the time in which somebody waited; all of them together are 1
 };
 
-// All maintenances of one profile, or all NodeMaintenances.
+// All maintenances of one profile, or of all objects of one controller.
 struct Campaign {
   std::string profile;
   size_t maintained = 0;

@@ -6,10 +6,9 @@
 #include <optional>
 #include <utility>
 
-#include "controllers/nodemaintenance/maintenance.h"
-#include "controllers/nodemaintenance/names.h"
 #include "controllers/profiles/controller.h"
 #include "controllers/profiles/names.h"
+#include "controllers/slot/kind.h"
 #include "io/virtual_time.h"
 #include "kube/decode.h"
 #include "kube/name_order.h"
@@ -21,6 +20,7 @@
 #include "plan/outside_world.h"
 #include "plan/pace.h"
 #include "plan/timetable.h"
+#include "replica/controllers.h"
 #include "replica/model_process.h"
 #include "sim/cluster.h"
 
@@ -33,7 +33,15 @@ namespace {
 // Objects that are loaded between two questions for a break.
 constexpr size_t kAtOnce = 20;
 constexpr int kSamples = 1500;
-constexpr const char* kMaintenances = "/apis/nodemaintenance.medik8s.io/v1beta1/nodemaintenances";
+
+// Those whose objects the snapshot has.
+std::vector<std::shared_ptr<const controllers::Choice>> wanted_controllers(const Snapshot& snapshot) {
+  std::vector<std::shared_ptr<const controllers::Choice>> wanted;
+  for (const controllers::Kind* kind : replica::controller_kinds()) {
+    if (!snapshot.of(kind_of(*kind)).empty()) wanted.push_back(kind->usual());
+  }
+  return wanted;
+}
 
 class ModelPlanner final : public Planner {
  public:
@@ -41,7 +49,7 @@ class ModelPlanner final : public Planner {
       : snapshot_(std::move(snapshot)),
         options_(std::move(options)),
         config_(std::move(config)),
-        pods_(config_.facts.needs.pods || config_.facts.needs.budgets || !snapshot_.of(Kind::maintenances).empty()),
+        pods_(config_.facts.needs.pods || config_.facts.needs.budgets || !wanted_controllers(snapshot_).empty()),
         time_(options_.seed, snapshot_.time),
         loop_(time_.make_loop()),
         cluster_(*loop_, options_.seed),
@@ -56,7 +64,7 @@ class ModelPlanner final : public Planner {
       outside_.note(node, story);
       if (!timetable_.waiting().empty()) pace_.wake();
     });
-    cluster_.api.observe([this](const sim::Change& change) { follow_maintenance(change); });
+    cluster_.api.observe([this](const sim::Change& change) { follow_jobs(change); });
   }
 
   bool advance(const std::function<bool()>& pause) override {
@@ -80,7 +88,7 @@ class ModelPlanner final : public Planner {
 
  private:
   void start();
-  void follow_maintenance(const sim::Change& change);
+  void follow_jobs(const sim::Change& change);
   Blame why(const std::string& node, const std::string& profile) const;
   // What keeps a node that has not had its maintenance.
   struct Verdict {
@@ -90,7 +98,7 @@ class ModelPlanner final : public Planner {
   };
   Unserved unserved(const std::string& node, const std::string& profile, Verdict& verdict) const;
   bool is_stuck(const PlanRow& row, const Verdict& verdict) const;
-  std::string why_maintenance(const std::string& profile) const;
+  std::string why_job(const std::string& name) const;
   void add_unserved(Plan& plan) const;
   void add_campaigns(Plan& plan) const;
 
@@ -114,7 +122,7 @@ void ModelPlanner::start() {
   replica::ModelProcessOptions careen;
   careen.seed = options_.seed;
   careen.leader_election = false;
-  careen.maintenances = !snapshot_.of(Kind::maintenances).empty();
+  careen.controllers = wanted_controllers(snapshot_);
   // Nothing is overlooked on the model: the sweep would only find that out, again and again.
   careen.controller.sweep = io::hours{24 * 365 * 100};
   // Nobody reads them there.
@@ -125,42 +133,42 @@ void ModelPlanner::start() {
   process_ = std::make_unique<replica::ModelProcess>(time_, cluster_, config_.text, std::move(careen));
 }
 
-void ModelPlanner::follow_maintenance(const sim::Change& change) {
-  if (change.collection != kMaintenances) return;
-  if (change.type == sim::Change::Type::deleted) return timetable_.forget_maintenance(change.name, time_.wall_now());
+void ModelPlanner::follow_jobs(const sim::Change& change) {
+  const auto& kinds = replica::controller_kinds();
+  const auto found = std::find_if(kinds.begin(), kinds.end(), [&](const controllers::Kind* kind) {
+    return kind->object.path() == change.collection;
+  });
+  if (found == kinds.end()) return;
+  const controllers::Kind& kind = **found;
+  if (change.type == sim::Change::Type::deleted) return timetable_.forget(kind, change.name, time_.wall_now());
   const auto object = kube::decode_object(*change.object);
   if (!object) return;
-  const auto maintenance = nodemaintenance::parse_maintenance(*object);
-  timetable_.note(maintenance, time_.wall_now());
-  outside_.note(maintenance);
+  const controllers::Job job = kind.job_of(*object);
+  timetable_.note(kind, job, time_.wall_now());
+  outside_.note(kind, job);
 }
 
 Blame ModelPlanner::why(const std::string& node, const std::string& profile) const {
   if (!config_.facts.find_profile(profile)) {
     Blame blame;
-    blame.all.push_back({"the drain", why_maintenance(profile), false, false});
+    blame.all.push_back({"the drain", why_job(profile), false, false});
     return blame;
   }
   const profiles::Decision decision = process_->replica().controller().explain(node);
   return blame(config_.facts, decision, profile, State::maintenance_required, State::in_maintenance);
 }
 
-std::string ModelPlanner::why_maintenance(const std::string& profile) const {
-  const std::string name = profile.substr(profile.find('/') + 1);
-  const auto text = cluster_.api.text(std::string(kMaintenances) + "/" + name);
+std::string ModelPlanner::why_job(const std::string& name) const {
+  const size_t slash = name.find('/');
+  const controllers::Kind* kind = replica::find_controller_kind(std::string_view(name).substr(0, slash));
+  if (!kind) return "it is not known";
+  const auto text = cluster_.api.text(kind->object.path("", std::string_view(name).substr(slash + 1)));
   const auto object = text ? kube::decode_object(*text) : io::Result<kube::Object>(io::fail({}, ""));
-  if (!object) return "it is not known";
-  const auto maintenance = nodemaintenance::parse_maintenance(*object);
-  if (!maintenance.mistake.empty()) return maintenance.mistake;
-  const auto* blocked = maintenance.status.condition("Blocked");
-  if (blocked && blocked->holds) return blocked->message;
-  if (!maintenance.status.last_error.empty()) return maintenance.status.last_error;
-  return maintenance.status.pending.empty() ? "it has not been taken up"
-                                            : fmt::format("{} pods are left", maintenance.status.pending.size());
+  return object ? kind->job_of(*object).held_up : "it is not known";
 }
 
 Unserved ModelPlanner::unserved(const std::string& node, const std::string& profile, Verdict& verdict) const {
-  if (!config_.facts.find_profile(profile)) return {node, profile, why_maintenance(profile)};
+  if (!config_.facts.find_profile(profile)) return {node, profile, why_job(profile)};
   const sim::Text text = cluster_.api.text("/api/v1/nodes/" + node);
   const NodeStory story = text ? read_story(*text) : NodeStory{};
   const auto data = story.profiles.find(profile);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
+#include "controllers/nodemaintenance/hosted.h"
 #include "plan/test_snapshot.h"
 
 namespace careen::plan {
@@ -223,7 +224,7 @@ TEST(Planner, PlansNodeMaintenances) {
   Snapshot snapshot = sample_snapshot(2);
   for (kube::Json& node : snapshot.objects[Kind::nodes]) node.remove({"metadata", "labels", "update"});
   add_workload(snapshot, "web", 4, 1);
-  snapshot.objects[Kind::maintenances].push_back(
+  snapshot.objects[kind_of(nodemaintenance::kind())].push_back(
       parsed(R"({"metadata":{"name":"disk","uid":"m","creationTimestamp":"2026-03-02T09:59:00Z"},
                  "spec":{"nodeName":"node-0001","reason":"disk"}})"));
   const Plan plan = planned(std::move(snapshot), sample_config(), for_days(1));

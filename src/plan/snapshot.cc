@@ -2,9 +2,12 @@
 
 #include <fmt/format.h>
 
-#include "controllers/nodemaintenance/names.h"
+#include <algorithm>
+
 #include "controllers/profiles/hypervisors.h"
+#include "controllers/slot/kind.h"
 #include "kube/disruption_budget.h"
+#include "replica/controllers.h"
 #include "sim/value.h"
 
 namespace careen::plan {
@@ -12,7 +15,8 @@ namespace careen::plan {
 namespace json = boost::json;
 
 const std::vector<KindEntry>& kinds() {
-  static const std::vector<KindEntry> all = {
+  static const std::vector<KindEntry> all = [] {
+    std::vector<KindEntry> list = {
       {Kind::nodes, "nodes", kube::resources::nodes},
       {Kind::pods, "pods", kube::resources::pods},
       {Kind::budgets, "poddisruptionbudgets", kube::resources::disruption_budgets},
@@ -21,11 +25,21 @@ const std::vector<KindEntry>& kinds() {
       {Kind::stateful_sets, "statefulsets", {"apps", "v1", "statefulsets", "StatefulSet", true}},
       {Kind::daemon_sets, "daemonsets", {"apps", "v1", "daemonsets", "DaemonSet", true}},
       {Kind::jobs, "jobs", {"batch", "v1", "jobs", "Job", true}},
-      {Kind::maintenances, "nodemaintenances", nodemaintenance::kResource},
       {Kind::leases, "leases", kube::resources::leases},
       {Kind::hypervisors, "hypervisors", profiles::kHypervisorResource},
-  };
+    };
+    for (const controllers::Kind* kind : replica::controller_kinds()) {
+      list.push_back({kind_of(*kind), kind->object.plural, kind->object});
+    }
+    return list;
+  }();
   return all;
+}
+
+Kind kind_of(const controllers::Kind& controller) {
+  const auto& all = replica::controller_kinds();
+  const auto place = std::find(all.begin(), all.end(), &controller) - all.begin();
+  return static_cast<Kind>(static_cast<size_t>(Kind::first_of_controllers) + static_cast<size_t>(place));
 }
 
 const KindEntry& entry_of(Kind kind) { return kinds()[static_cast<size_t>(kind)]; }

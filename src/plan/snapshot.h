@@ -14,6 +14,10 @@
 #include "kube/json.h"
 #include "kube/resource.h"
 
+namespace careen::controllers {
+struct Kind;
+}
+
 namespace careen::plan {
 
 enum class Kind : uint8_t {
@@ -25,9 +29,9 @@ enum class Kind : uint8_t {
   stateful_sets,
   daemon_sets,
   jobs,
-  maintenances,
   leases,
   hypervisors,
+  first_of_controllers,  // and as many more as there are controllers: kind_of()
 };
 
 struct KindEntry {
@@ -38,9 +42,11 @@ struct KindEntry {
 // All kinds, in the order of the document.
 const std::vector<KindEntry>& kinds();
 const KindEntry& entry_of(Kind kind);
+// The objects of a controller.
+Kind kind_of(const controllers::Kind& controller);
 // Pods, or what makes, keeps or counts them.
 constexpr bool concerns_pods(Kind kind) {
-  return kind != Kind::nodes && kind != Kind::leases && kind != Kind::hypervisors && kind != Kind::maintenances;
+  return kind < Kind::leases && kind != Kind::nodes;
 }
 
 struct Snapshot {

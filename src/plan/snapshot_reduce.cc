@@ -176,8 +176,8 @@ json::object reduced(Kind kind, const json::value& object) {
       return reduce_workload(object);
     case Kind::leases:
       return reduce_lease(object);
-    case Kind::maintenances:
     case Kind::hypervisors:
+    case Kind::first_of_controllers:
       break;
   }
   return reduce_whole(object);

@@ -15,7 +15,7 @@ using io::Task;
 namespace {
 
 // Custom resources that need not be installed.
-bool may_be_unknown(Kind kind) { return kind == Kind::maintenances || kind == Kind::hypervisors; }
+bool may_be_unknown(Kind kind) { return kind >= Kind::hypervisors; }
 
 std::string query_of(Kind kind, int page_size, const std::string& token) {
   std::string query = fmt::format("limit={}", page_size);

@@ -1,17 +1,21 @@
 #include "plan/timetable.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
-#include "controllers/nodemaintenance/maintenance.h"
+#include "controllers/slot/job.h"
+#include "controllers/slot/kind.h"
+#include "replica/controllers.h"
 #include "kube/name_order.h"
 
 namespace careen::plan {
 
-using nodemaintenance::Phase;
 using profiles::State;
 
 std::string campaign_of(std::string_view profile) {
-  return std::string(profile.starts_with("nodemaintenance/") ? "nodemaintenance" : profile);
+  const std::string_view kind = profile.substr(0, profile.find('/'));
+  return std::string(kind.size() < profile.size() && replica::find_controller_kind(kind) ? kind : profile);
 }
 
 void Timetable::count(const Key& key, int change) {
@@ -117,24 +121,32 @@ void Timetable::note(const std::string& node, const NodeStory& story, io::Wall n
   }
 }
 
-void Timetable::note(const nodemaintenance::Maintenance& maintenance, io::Wall now) {
-  const Key key{maintenance.node, "nodemaintenance/" + maintenance.name};
-  node_of_[maintenance.name] = maintenance.node;
-  const io::Wall created = io::parse_rfc3339(maintenance.created).value_or(now);
-  const Phase phase = maintenance.status.phase;
-  if (phase == Phase::none || phase == Phase::failed) {
+namespace {
+
+std::string job_name(const controllers::Kind& kind, const std::string& name) {
+  return fmt::format("{}/{}", kind.name, name);
+}
+
+}  // namespace
+
+void Timetable::note(const controllers::Kind& kind, const controllers::Job& job, io::Wall now) {
+  using Stage = controllers::Job::Stage;
+  const Key key{job.node, job_name(kind, job.name)};
+  node_of_[key.second] = job.node;
+  const io::Wall created = job.created == io::Wall{} ? now : job.created;
+  if (job.stage == Stage::waiting || job.stage == Stage::failed) {
     if (!open_.contains(key)) wait(key, created);
     return;
   }
   PlanRow& row = begin(key, now);
   if (!row.requested) row.requested = created;
-  if (phase == Phase::succeeded && !row.drain) row.drain = now - row.begin;
+  if (job.stage == Stage::ready && !row.drain) row.drain = now - row.begin;
 }
 
-void Timetable::forget_maintenance(const std::string& name, io::Wall now) {
-  const auto known = node_of_.find(name);
+void Timetable::forget(const controllers::Kind& kind, const std::string& job, io::Wall now) {
+  const auto known = node_of_.find(job_name(kind, job));
   if (known == node_of_.end()) return;
-  const Key key{known->second, "nodemaintenance/" + name};
+  const Key key{known->second, known->first};
   end(key, now);
   end_waiting(key);
   node_of_.erase(known);

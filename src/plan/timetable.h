@@ -1,4 +1,4 @@
-// The timetable in the making: follows the nodes' stories and the NodeMaintenances of the model and writes down which
+// The timetable in the making: follows the nodes' stories and the jobs of the model's controllers and writes down which
 // node began when, for how long, and which nodes wait.
 #pragma once
 
@@ -13,9 +13,10 @@
 #include "plan/node_story.h"
 #include "plan/plan.h"
 
-namespace careen::nodemaintenance {
-struct Maintenance;
-}
+namespace careen::controllers {
+struct Job;
+struct Kind;
+}  // namespace careen::controllers
 
 namespace careen::plan {
 
@@ -25,8 +26,8 @@ class Timetable {
   explicit Timetable(const profiles::Config& config) : config_(config) {}
 
   void note(const std::string& node, const NodeStory& story, io::Wall now);
-  void note(const nodemaintenance::Maintenance& maintenance, io::Wall now);
-  void forget_maintenance(const std::string& name, io::Wall now);
+  void note(const controllers::Kind& kind, const controllers::Job& job, io::Wall now);
+  void forget(const controllers::Kind& kind, const std::string& job, io::Wall now);
 
   // By begin, node as people count, and profile.
   std::vector<PlanRow> rows() const;
@@ -55,7 +56,7 @@ class Timetable {
   std::map<Key, PlanRow> open_;
   std::map<Key, io::Wall> since_;  // of those that wait
   std::map<std::string, Waiting, std::less<>> waiting_;
-  std::map<std::string, std::string> node_of_;  // NodeMaintenances
+  std::map<std::string, std::string> node_of_;  // jobs, as nodemaintenance/NAME
   struct Count {
     size_t now = 0, most = 0;
   };

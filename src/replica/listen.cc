@@ -42,7 +42,7 @@ void Replica::Core::listen(ReplicaListener listener) {
   leases_.subscribe([tell](const kube::Lease* before, const kube::Lease* after) {
     if (!only_renewed(before, after)) tell(&L::other);
   });
-  maintenances_.store().subscribe(other);
+  for (const HostedController& one : hosted_) one.controller.on_change([tell] { tell(&L::other); });
   budgets_.store().subscribe(other);
 }
 

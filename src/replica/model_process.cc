@@ -32,11 +32,10 @@ ModelProcess::ModelProcess(io::VirtualTime& time, sim::Cluster& cluster, std::st
                      .host = name_,
                      .ns = "kube-system",
                      .profiles = options.profiles,
-                     .maintenances = options.maintenances,
+                     .controllers = std::move(options.controllers),
                      .leader_election = options.leader_election,
                      .cache_pods = options.cache_pods,
                      .controller = options.controller,
-                     .maintenance = options.maintenance,
                      .own_pod = options.own_pod,
                      .adjust_config = std::move(options.adjust_config)});
   scope_.spawn(main());

@@ -8,8 +8,8 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
-#include "controllers/nodemaintenance/controller_options.h"
 #include "controllers/profiles/controller_options.h"
 #include "io/files.h"
 #include "io/log.h"
@@ -33,9 +33,8 @@ struct ModelProcessOptions {
   bool leader_election = true;
   bool cache_pods = false;
   bool profiles = true;
-  bool maintenances = false;
+  std::vector<std::shared_ptr<const controllers::Choice>> controllers = {};  // besides profiles
   profiles::ControllerOptions controller = {};
-  nodemaintenance::ControllerOptions maintenance = {};
   std::string own_pod = {};
   std::map<std::string, std::string> environment = {};
   std::function<void(profiles::Config&)> adjust_config = {};

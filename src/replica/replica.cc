@@ -4,18 +4,18 @@
 
 #include <algorithm>
 
-#include "controllers/nodemaintenance/names.h"
-#include "controllers/nodemaintenance/webhooks.h"
 #include "controllers/profiles/fleet.h"
 #include "controllers/profiles/hypervisors.h"
 #include "controllers/profiles/names.h"
 #include "controllers/profiles/pod_events.h"
+#include "controllers/slot/kind.h"
 #include "drain/pod_request.h"
 #include "io/clock_steps.h"
 #include "io/loop.h"
 #include "io/random.h"
 #include "kube/election.h"
 #include "replica/replica_core.h"
+#include "web/admission.h"
 
 namespace careen::replica {
 
@@ -45,22 +45,27 @@ const kube::Lock& Replica::election() const { return core_->lock_; }
 const budget::Ledger& Replica::ledger() const { return core_->ledger_; }
 const kube::Store<kube::Node>& Replica::nodes() const { return core_->nodes_.store(); }
 const profiles::Controller& Replica::controller() const { return core_->controller_; }
-const nodemaintenance::Controller& Replica::maintenances() const { return core_->maintenance_; }
+const std::vector<HostedController>& Replica::hosted() const { return core_->hosted_; }
 const drain::Engine& Replica::drains() const { return core_->engine_; }
 const budget::Pauses& Replica::pauses() const { return core_->pause_watch_.pauses(); }
-const kube::Store<kube::Object>* Replica::known_maintenances() const {
-  return core_->options_.maintenances ? &core_->maintenances_.store() : nullptr;
-}
 kube::Client& Replica::reader() { return core_->open_client_; }
 std::vector<web::Route> Replica::webhooks(io::Log log) {
   const web::WebhookParts parts{core_->loop_, core_->open_client_, core_->metrics_, std::move(log)};
-  return nodemaintenance::webhooks(parts, core_->options_.maintenance);
+  std::vector<web::Route> all;
+  for (const auto& choice : core_->options_.controllers) {
+    for (web::Route& route : choice->webhooks(parts)) all.push_back(std::move(route));
+  }
+  return all;
 }
 io::Wall Replica::now() const { return core_->loop_.wall_now(); }
 io::Loop& Replica::loop() { return core_->loop_; }
 const ReplicaOptions& Replica::options() const { return core_->options_; }
 const kube::Store<kube::DisruptionBudget>& Replica::disruption_budgets() const { return core_->budgets_.store(); }
-bool Replica::running() const { return core_->options_.profiles ? core_->controller_.running() : core_->maintaining_; }
+bool Replica::running() const {
+  if (core_->options_.profiles) return core_->controller_.running();
+  return std::all_of(core_->hosted_.begin(), core_->hosted_.end(),
+                     [](const HostedController& one) { return one.controller.running(); });
+}
 
 Replica::Core::Core(const Replica& replica, ReplicaParts p, ReplicaOptions options)
     : replica_(replica),
@@ -70,7 +75,6 @@ Replica::Core::Core(const Replica& replica, ReplicaParts p, ReplicaOptions optio
       problems_(p.log.named("problems")),
       identity_(fmt::format("{}_{}", options_.host, options_.instance.empty() ? p.random.uuid() : options_.instance)),
       client_(loop_, p.transport, metrics_, p.random),
-      maintenance_client_(loop_, p.transport, metrics_, p.random),
       open_client_(loop_, p.transport, metrics_, p.random),
       lease_client_(loop_, p.lease_transport, metrics_, p.random),
       random_(p.random),
@@ -83,11 +87,8 @@ Replica::Core::Core(const Replica& replica, ReplicaParts p, ReplicaOptions optio
       budgets_(watch_parts(kube::resources::disruption_budgets.plural),
                {.resource = kube::resources::disruption_budgets},
                [](kube::RawObject& raw) { return kube::decode_disruption_budget(raw); }),
-      maintenances_(watch_parts(nodemaintenance::kResource.plural), {.resource = nodemaintenance::kResource},
-                    as_object),
       locks_(loop_),
-      lock_(add_lock(p, options_.profiles ? kLock : std::string(nodemaintenance::kLock), "leader election")),
-      maintenance_lock_(add_maintenance_lock(p)),
+      lock_(add_lock(p, first_lock(), "leader election")),
       ledger_(loop_, client_, problems_, p.log.named("ledger"), metrics_, ledger_options()),
       events_(loop_, open_client_, metrics_, problems_, options_.host),
       pause_watch_({loop_, open_client_, atoms_, metrics_, problems_, p.random, events_, p.log.named("pause")},
@@ -105,11 +106,7 @@ Replica::Core::Core(const Replica& replica, ReplicaParts p, ReplicaOptions optio
                    outside_, events_, metrics_, problems_, p.random, p.log.named("controllers.maintenance"), &engine_,
                    &pause_watch_.pauses()},
                   options_.controller),
-      maintenance_(
-          {loop_, maintenance_client_, atoms_, decoder_, maintenances_.store(), nodes_.store(), pods_, leases_, engine_,
-           events_, metrics_, problems_, p.random, p.log.named("controllers.NodeMaintenance"), &pause_watch_.pauses(),
-           [this](std::string_view ns, std::string_view name) { return daemon_set(ns, name); }},
-          options_.maintenance),
+      watches_for_controllers_(*this),
       shuffles_(shuffle_parts()),
       config_(
           loop_, p.files, options_.config, std::move(p.environment), metrics_, problems_, p.log.named("config"),
@@ -129,6 +126,7 @@ Replica::Core::Core(const Replica& replica, ReplicaParts p, ReplicaOptions optio
   };
   // Our pod will be created again elsewhere: the sooner we let go, the shorter the time without a leader.
   engine_.on_own_eviction = [this] { stop(); };
+  for (const auto& choice : options_.controllers) host(p, *choice);
   for (const auto& lock : locks_) {
     lock->report_to(metrics_);
     lock->on_event([this, &lock = *lock](std::string message) { record_election(lock, std::move(message)); });
@@ -138,13 +136,36 @@ Replica::Core::Core(const Replica& replica, ReplicaParts p, ReplicaOptions optio
 }
 
 void Replica::Core::guard_writes() {
-  if (options_.controller.dry_run) {
-    client_.set_write_guard([] { return std::nullopt; });
-    maintenance_client_.set_write_guard([] { return std::nullopt; });
-  } else if (options_.leader_election) {
-    client_.set_write_guard([this] { return locks_.write_window(lock_); });
-    maintenance_client_.set_write_guard([this] { return locks_.write_window(maintenance_lock_); });
-  }
+  const auto guard = [this](kube::Client& client, const kube::Lock& lock) {
+    if (options_.controller.dry_run) {
+      client.set_write_guard([] { return std::nullopt; });
+    } else if (options_.leader_election) {
+      client.set_write_guard([this, &lock] { return locks_.write_window(lock); });
+    }
+  };
+  guard(client_, lock_);
+  for (const auto& one : hosting_) guard(*one->client, one->lock);
+}
+
+std::string Replica::Core::first_lock() const {
+  if (options_.profiles || options_.controllers.empty()) return kLock;
+  return std::string(options_.controllers.front()->kind().lock);
+}
+
+void Replica::Core::host(ReplicaParts& p, const controllers::Choice& choice) {
+  const controllers::Kind& kind = choice.kind();
+  const bool first = !options_.profiles && hosting_.empty();
+  kube::Lock& lock =
+      first ? lock_
+            : add_lock(p, std::string(kind.lock), fmt::format("leader election for {} objects", kind.object.kind));
+  auto client = std::make_unique<kube::Client>(loop_, p.transport, metrics_, p.random);
+  auto controller = choice.make({loop_, *client, atoms_, decoder_, nodes_.store(), pods_, leases_, engine_, ledger_,
+                                 pause_watch_.pauses(), events_, metrics_, problems_, p.random,
+                                 p.log.named("controllers." + kind.object.kind), watches_for_controllers_,
+                                 [this](std::string_view ns, std::string_view name) { return daemon_set(ns, name); },
+                                 options_.controller.dry_run});
+  hosted_.push_back({kind, *controller});
+  hosting_.push_back(std::make_unique<Hosting>(Hosting{kind, std::move(client), lock, std::move(controller)}));
 }
 
 kube::Lock& Replica::Core::add_lock(ReplicaParts& p, std::string name, std::string problem) {
@@ -152,11 +173,6 @@ kube::Lock& Replica::Core::add_lock(ReplicaParts& p, std::string name, std::stri
       loop_, lease_client_, p.random, problems_, p.log.named("election"),
       kube::ElectionOptions{
           .ns = options_.ns, .name = std::move(name), .identity = identity_, .problem = std::move(problem)}));
-}
-
-kube::Lock& Replica::Core::add_maintenance_lock(ReplicaParts& p) {
-  if (!options_.profiles || !options_.maintenances) return lock_;
-  return add_lock(p, std::string(nodemaintenance::kLock), "leader election for NodeMaintenance objects");
 }
 
 std::optional<budget::LedgerOptions> Replica::Core::ledger_options() const {
@@ -178,10 +194,7 @@ void Replica::Core::record_election(const kube::Lock& lock, std::string message)
 Task<void> Replica::Core::announce_synced() {
   co_await nodes_.synced_gate().wait();
   log_.info("nodes are known", "count", nodes_.store().size());
-  if (options_.maintenances) {
-    co_await maintenances_.synced_gate().wait();
-    log_.info("node maintenances are known", "count", maintenances_.store().size());
-  }
+  for (const auto& one : hosting_) co_await one->controller->synced();
   if (replica_.on_synced) replica_.on_synced();
 }
 
@@ -208,7 +221,7 @@ Task<void> Replica::Core::lead() {
   // Not before it is known what is paused, as of now.
   co_await pause_watch_.fresh();
   leading_.spawn(engine_.run());
-  if (options_.maintenances) leading_.spawn(lead_maintenances());
+  for (const auto& one : hosting_) leading_.spawn(lead(*one));
   if (!options_.profiles) co_return;
   if (options_.cache_pods) shuffles_.begin();
   co_await controller_.run();
@@ -216,14 +229,12 @@ Task<void> Replica::Core::lead() {
 
 bool Replica::Core::controls() const { return !options_.leader_election || lock_.leading(); }
 
-Task<void> Replica::Core::lead_maintenances() {
-  if (&maintenance_lock_ != &lock_ && options_.leader_election) {
-    co_await maintenance_lock_.leading_gate().wait();
-    log_.info("this replica leads", "lock", fmt::format("{}/{}", maintenance_lock_.ns(), maintenance_lock_.name()));
+Task<void> Replica::Core::lead(Hosting& hosting) {
+  if (&hosting.lock != &lock_ && options_.leader_election) {
+    co_await hosting.lock.leading_gate().wait();
+    log_.info("this replica leads", "lock", fmt::format("{}/{}", hosting.lock.ns(), hosting.lock.name()));
   }
-  co_await maintenances_.refresh();
-  maintaining_ = true;
-  co_await maintenance_.run();
+  co_await hosting.controller->lead();
 }
 
 // Returns when this process must not go on.
@@ -243,7 +254,7 @@ Task<int> Replica::Core::main() {
     pod_watch_.start();
     for (const kube::WorkloadKind kind : kube::kWorkloadKinds) watch_workload(kind);
   }
-  if (options_.maintenances) watch_maintenances();
+  for (const auto& one : hosting_) one->controller->watch();
   scope_.spawn(events_.run());
   scope_.spawn(announce_synced());
   if (options_.profiles) config_.start();
@@ -262,7 +273,7 @@ Task<int> Replica::Core::main() {
 void Replica::Core::clock_stepped(io::Duration by) {
   log_.warn("the clock was set, or the machine has slept: everything is decided anew", "by", io::format_duration(by));
   controller_.clock_stepped();
-  maintenance_.clock_stepped(by);
+  for (const auto& one : hosting_) one->controller->clock_stepped(by);
 }
 
 Task<void> Replica::Core::wind_down() {
@@ -273,7 +284,7 @@ Task<void> Replica::Core::wind_down() {
 }
 
 Task<void> Replica::Core::stop_controllers() {
-  if (options_.maintenances) co_await maintenance_.stop();
+  for (const auto& one : hosting_) co_await one->controller->stop();
   co_await engine_.stop();
   co_await controller_.stop();
 }

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "config/interpolate.h"
-#include "controllers/nodemaintenance/controller_options.h"
 #include "controllers/profiles/controller_options.h"
 #include "io/log.h"
 #include "io/task.h"
@@ -53,9 +52,11 @@ struct Config;
 struct Moved;
 }  // namespace careen::profiles
 
-namespace careen::nodemaintenance {
+namespace careen::controllers {
+class Choice;
 class Controller;
-}
+struct Kind;
+}  // namespace careen::controllers
 
 namespace careen::web {
 struct Route;
@@ -80,13 +81,12 @@ struct ReplicaOptions {
   std::string host;    // in the identity and in events
   std::string ns;      // of the locks and the ledger
   bool profiles = true;
-  bool maintenances = false;  // NodeMaintenance objects
+  std::vector<std::shared_ptr<const controllers::Choice>> controllers = {};  // besides profiles
   bool leader_election = false;
   bool cache_pods = true;
   bool strict_config = false;
   std::string slack_api = {};  // empty: Slack itself
   profiles::ControllerOptions controller = {};
-  nodemaintenance::ControllerOptions maintenance = {};
   std::string instance = {};  // the second part of the identity: nobody else's, ever. Empty: drawn
   std::string own_pod = {};   // its name, in `ns`, when careen runs in one
   // Changes a configuration that was read before it is taken.
@@ -103,12 +103,18 @@ struct ReplicaListener {
   std::function<void()> configured = {};                                                 // a configuration was taken
   std::function<void(const std::string& node)> node = {};                                // changed, new or gone
   std::function<void()> pauses = {};
-  std::function<void()> other = {};  // a lease, a maintenance or a disruption budget has changed
+  std::function<void()> other = {};  // a lease, a disruption budget or an object of a controller has changed
+};
+
+// A controller that a replica hosts.
+struct HostedController {
+  const controllers::Kind& kind;
+  controllers::Controller& controller;
 };
 
 class Replica {
  public:
-  // The lock of the original, so that the two never lead at once. NodeMaintenance objects have one of their own.
+  // The lock of the original, so that the two never lead at once. Other controllers have locks of their own.
   static constexpr const char* kLock = "maintenance-controller-leader-election.cloud.sap";
 
   Replica(ReplicaParts parts, ReplicaOptions options);
@@ -135,11 +141,10 @@ class Replica {
   const budget::Ledger& ledger() const;
   const kube::Store<kube::Node>& nodes() const;
   const profiles::Controller& controller() const;
-  const nodemaintenance::Controller& maintenances() const;
+  // In the order in which their locks are taken.
+  const std::vector<HostedController>& hosted() const;
   const drain::Engine& drains() const;
   const budget::Pauses& pauses() const;
-  // What is watched of NodeMaintenance objects; null when they are not.
-  const kube::Store<kube::Object>* known_maintenances() const;
   kube::Client& reader();
   // What its controllers answer when the API server asks, on every replica. It must outlive them.
   std::vector<web::Route> webhooks(io::Log log);

@@ -11,9 +11,10 @@
 #include <vector>
 
 #include "budget/ledger.h"
-#include "controllers/nodemaintenance/controller.h"
 #include "controllers/profiles/controller.h"
 #include "controllers/profiles/shuffles.h"
+#include "controllers/slot/controller.h"
+#include "controllers/slot/host.h"
 #include "drain/engine.h"
 #include "io/log.h"
 #include "io/metrics.h"
@@ -54,6 +55,27 @@ class Replica::Core {
 
  private:
   friend class Replica;  // it shows what is below
+  // A controller with what is its own: a client that writes only under its lock.
+  struct Hosting {
+    const controllers::Kind& kind;
+    std::unique_ptr<kube::Client> client;
+    kube::Lock& lock;
+    std::unique_ptr<controllers::Controller> controller;
+  };
+  // What controllers ask to have watched.
+  class WatchesForControllers final : public controllers::Watches {
+   public:
+    explicit WatchesForControllers(Core& core) : core_(core) {}
+    void pods(std::function<void()> known) override;
+    void disruption_budgets() override;
+    void leases(const std::string& ns, std::function<void()> known) override;
+    void workloads(kube::WorkloadKind kind) override;
+    std::unique_ptr<kube::Watched<kube::Object>> objects(const kube::Resource& resource) override;
+
+   private:
+    Core& core_;
+  };
+
   std::optional<budget::LedgerOptions> ledger_options() const;
   kube::WatchParts watch_parts(const std::string& name);
   profiles::ShuffleParts shuffle_parts();
@@ -62,17 +84,17 @@ class Replica::Core {
   void watch_leases(const std::string& ns);
   void watch_workload(kube::WorkloadKind kind);
   void watch_budgets();
-  void watch_maintenances();
   bool knows(kube::WorkloadKind kind) const;
   drain::DaemonSetState daemon_set(std::string_view ns, std::string_view name) const;
   io::Task<void> tell_of_budgets();
   bool controls() const;
   kube::Lock& add_lock(ReplicaParts& parts, std::string name, std::string problem);
-  kube::Lock& add_maintenance_lock(ReplicaParts& parts);
+  std::string first_lock() const;
+  void host(ReplicaParts& parts, const controllers::Choice& choice);
   void record_election(const kube::Lock& lock, std::string message);
   void guard_writes();
   io::Task<void> lead();
-  io::Task<void> lead_maintenances();
+  io::Task<void> lead(Hosting& hosting);
   io::Task<void> announce_synced();
   io::Task<void> until_lost();
   void clock_stepped(io::Duration by);
@@ -86,9 +108,8 @@ class Replica::Core {
   io::Problems problems_;
   io::Metrics metrics_;
   std::string identity_;
-  kube::Client client_;              // writes only while we lead
-  kube::Client maintenance_client_;  // the same, and only under the lock of NodeMaintenance objects
-  kube::Client open_client_;         // reads, and events, which harm nobody when late
+  kube::Client client_;       // writes only while we lead
+  kube::Client open_client_;  // reads, and events, which harm nobody when late
   kube::Client lease_client_;
   kube::AtomPool atoms_;
   kube::NodeDecoder decoder_{atoms_};
@@ -104,10 +125,8 @@ class Replica::Core {
   kube::Workloads workloads_;
   std::map<kube::WorkloadKind, std::unique_ptr<kube::Watch>> workload_watches_;
   kube::Watched<kube::DisruptionBudget> budgets_;
-  kube::Watched<kube::Object> maintenances_;
   kube::Locks locks_;
-  kube::Lock& lock_;              // the first; evictions, which serve both controllers, are sent under it
-  kube::Lock& maintenance_lock_;  // the same when there is no controller of profiles
+  kube::Lock& lock_;  // the first; evictions, which serve all controllers, are sent under it
   budget::Ledger ledger_;
   kube::EventRecorder events_;
   PauseWatch pause_watch_;
@@ -115,11 +134,12 @@ class Replica::Core {
   notify::Outside outside_;
   drain::Engine engine_;
   profiles::Controller controller_;
-  nodemaintenance::Controller maintenance_;
+  WatchesForControllers watches_for_controllers_;
+  std::vector<std::unique_ptr<Hosting>> hosting_;
+  std::vector<HostedController> hosted_;
   profiles::Shuffles shuffles_;
   ConfigSource config_;
   std::vector<ReplicaListener> listeners_;
-  bool maintaining_ = false;
   io::Gate stop_;
   io::Scope scope_;
   io::Scope leading_;

@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "controllers/nodemaintenance/names.h"
 #include "controllers/profiles/config.h"
 #include "controllers/profiles/hypervisors.h"
 #include "controllers/profiles/names.h"
@@ -70,10 +69,7 @@ void Replica::Core::watch_leases(const std::string& ns) {
       leases_.remove(before->key(), before->version);
     }
   });
-  watch->on_synced([this, ns] {
-    controller_.leases_known(ns);
-    if (ns == options_.maintenance.lease_namespace) maintenance_.leases_known();
-  });
+  watch->on_synced([this, ns] { controller_.leases_known(ns); });
   watch->start();
 }
 
@@ -82,7 +78,6 @@ void Replica::Core::tell_when_known() {
   pod_watch_.on_synced([this] {
     controller_.pods_known();
     engine_.pods_known();
-    maintenance_.pods_known();
   });
 }
 
@@ -101,12 +96,25 @@ Task<void> Replica::Core::tell_of_budgets() {
   engine_.budgets_known();
 }
 
-void Replica::Core::watch_maintenances() {
-  pod_watch_.start();
-  watch_budgets();
-  watch_leases(options_.maintenance.lease_namespace);
-  watch_workload(kube::WorkloadKind::daemon_set);
-  maintenances_.start();
+void Replica::Core::WatchesForControllers::pods(std::function<void()> known) {
+  core_.pod_watch_.on_synced(std::move(known));
+  core_.pod_watch_.start();
+}
+
+void Replica::Core::WatchesForControllers::disruption_budgets() { core_.watch_budgets(); }
+
+void Replica::Core::WatchesForControllers::leases(const std::string& ns, std::function<void()> known) {
+  core_.watch_leases(ns);
+  core_.lease_watches_.at(ns)->on_synced(std::move(known));
+}
+
+void Replica::Core::WatchesForControllers::workloads(kube::WorkloadKind kind) { core_.watch_workload(kind); }
+
+std::unique_ptr<kube::Watched<kube::Object>> Replica::Core::WatchesForControllers::objects(
+    const kube::Resource& resource) {
+  return std::make_unique<kube::Watched<kube::Object>>(core_.watch_parts(resource.plural),
+                                                       kube::ReflectorOptions{.resource = resource},
+                                                       [](kube::RawObject& raw) { return kube::decode_object(raw); });
 }
 
 void Replica::Core::watch_workload(kube::WorkloadKind kind) {

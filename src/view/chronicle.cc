@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "budget/pause.h"
-#include "controllers/nodemaintenance/maintenance.h"
-#include "controllers/nodemaintenance/names.h"
 #include "controllers/profiles/decide.h"
+#include "controllers/slot/controller.h"
+#include "controllers/slot/kind.h"
 #include "drain/engine.h"
 #include "drain/key.h"
 #include "drain/progress.h"
@@ -32,8 +32,8 @@ using Phase = drain::Progress::Phase;
 // Of the past this much is enough for a first look, and makes a small answer.
 constexpr io::Duration kPast = io::hours{6};
 constexpr int kMostEvents = 2000;
-// Sources of careen's own events of nodes and NodeMaintenances; all lie in the namespace "default".
-constexpr std::string_view kSources[] = {"maintenance", "NodeMaintenance"};
+// The source of careen's own events of nodes. They and those of controllers lie in the namespace "default".
+constexpr std::string_view kNodeEvents = "maintenance";
 
 // "The node is now in the X state caused by profile P": what the event of a transition says.
 bool read_transition(std::string_view note, Entry& entry) {
@@ -55,18 +55,9 @@ std::string pause_text(const budget::Pause& pause) {
   return fmt::format("{} is paused by {}{}{}", what, pause.by, pause.reason.empty() ? "" : ": ", pause.reason);
 }
 
-std::string maintenance_text(std::string_view reason, const std::string& name, std::string_view node) {
-  const std::string where = node.empty() ? std::string() : fmt::format(" of {}", node);
-  if (reason == "BeginMaintenance") return fmt::format("NodeMaintenance {}{} begins", name, where);
-  if (reason == "SucceedMaintenance") return fmt::format("NodeMaintenance {}{}: the node is drained", name, where);
-  if (reason == "FailedMaintenance") return fmt::format("NodeMaintenance {}{} has failed", name, where);
-  if (reason == "RemovedMaintenance") return fmt::format("NodeMaintenance {}{} is over", name, where);
-  return {};
-}
-
 }  // namespace
 
-std::optional<Entry> entry_of(const kube::EventRecord& event, io::Wall time, std::string_view maintenance_node) {
+std::optional<Entry> entry_of(const kube::EventRecord& event, io::Wall time) {
   Entry entry{.time = time, .text = event.note};
   const std::string& name = event.regarding.name;
   if (event.regarding.kind == "Node") entry.node = name;
@@ -80,11 +71,6 @@ std::optional<Entry> entry_of(const kube::EventRecord& event, io::Wall time, std
   } else if (event.reason == "NotificationFailed" || event.reason == "NotificationDropped") {
     entry.kind = Kind::notification;
     entry.text = name + ": " + event.note;
-  } else if (event.regarding.kind == nodemaintenance::kResource.kind) {
-    entry.kind = Kind::maintenance;
-    entry.node = maintenance_node;
-    entry.text = maintenance_text(event.reason, name, maintenance_node);
-    if (entry.text.empty()) return std::nullopt;
   } else if (event.reason == "EvictionBlocked") {
     entry.kind = Kind::drain;
     entry.text = fmt::format("Pod {}/{}: {}", event.regarding.ns, name, event.note);
@@ -114,7 +100,7 @@ struct Chronicle::Parts {
   void problem(const std::string& key, const std::string* message);
   void configured();
   void pauses_changed();
-  std::string node_of(const std::string& maintenance);
+  std::optional<Entry> told_by(const kube::EventRecord& event, io::Wall time);
   Task<void> read_past();
   Task<std::vector<Entry>> past_of(std::string source);
 
@@ -122,7 +108,6 @@ struct Chronicle::Parts {
   Timeline timeline;
   std::map<std::string, io::Wall, std::less<>> problems;
   std::map<drain::Key, Phase> drains;  // as they were reported
-  std::map<std::string, std::string> maintenance_nodes;
   std::map<std::string, budget::Pause> pauses;
   bool has_config = false;
   bool past_is_read = false;
@@ -132,23 +117,16 @@ struct Chronicle::Parts {
 void Chronicle::Parts::event(const kube::EventRecord& event) {
   // Told by moved(), which knows where it came from.
   if (event.reason == "ChangedMaintenanceState") return;
-  const bool maintenance = event.regarding.kind == nodemaintenance::kResource.kind;
-  const std::string node = maintenance ? node_of(event.regarding.name) : std::string();
-  auto entry = entry_of(event, replica.now(), node);
-  if (entry) timeline.add(std::move(*entry));
-  if (event.reason == "RemovedMaintenance") maintenance_nodes.erase(event.regarding.name);
+  if (auto entry = told_by(event, replica.now())) timeline.add(std::move(*entry));
   const bool begins = event.reason == "LeaderElection" && event.note.ends_with("became leader");
   if (begins && !std::exchange(past_is_read, true)) scope.spawn(read_past());
 }
 
-// An object that is gone by now was known when it began.
-std::string Chronicle::Parts::node_of(const std::string& maintenance) {
-  const auto* store = replica.known_maintenances();
-  if (const kube::Object* object = store ? store->find(maintenance) : nullptr) {
-    return maintenance_nodes[maintenance] = nodemaintenance::parse_maintenance(*object).node;
+std::optional<Entry> Chronicle::Parts::told_by(const kube::EventRecord& event, io::Wall time) {
+  for (const replica::HostedController& one : replica.hosted()) {
+    if (auto entry = one.controller.entry_of(event, time)) return entry;
   }
-  const auto known = maintenance_nodes.find(maintenance);
-  return known == maintenance_nodes.end() ? std::string() : known->second;
+  return entry_of(event, time);
 }
 
 void Chronicle::Parts::moved(const std::string& node, const profiles::Moved& moved) {
@@ -224,8 +202,10 @@ void Chronicle::Parts::pauses_changed() {
 }
 
 Task<void> Chronicle::Parts::read_past() {
-  for (const std::string_view source : kSources) {
-    std::vector<Entry> entries = co_await past_of(std::string(source));
+  std::vector<std::string> sources{std::string(kNodeEvents)};
+  for (const replica::HostedController& one : replica.hosted()) sources.emplace_back(one.kind.event_source);
+  for (const std::string& source : sources) {
+    std::vector<Entry> entries = co_await past_of(source);
     timeline.add_past(std::move(entries));
   }
 }
@@ -255,9 +235,7 @@ Task<std::vector<Entry>> Chronicle::Parts::past_of(std::string source) {
     }
     if (!time) time = io::parse_rfc3339(item["metadata"]["creationTimestamp"].text().value_or(""));
     if (!time || *time < oldest) return;
-    const bool maintenance = event.regarding.kind == nodemaintenance::kResource.kind;
-    const std::string node = maintenance ? node_of(event.regarding.name) : std::string();
-    if (auto entry = entry_of(event, *time, node)) found.push_back(std::move(*entry));
+    if (auto entry = told_by(event, *time)) found.push_back(std::move(*entry));
   });
   co_return found;
 }

@@ -38,8 +38,8 @@ class Chronicle {
   std::shared_ptr<Parts> parts_;  // the replica's listeners know it weakly
 };
 
-// The entry that an event of careen's stands for; nothing when it tells nothing that is not told otherwise.
-// `maintenance_node`: the node of a NodeMaintenance, for events that regard one.
-std::optional<Entry> entry_of(const kube::EventRecord& event, io::Wall time, std::string_view maintenance_node);
+// The entry that an event of careen's about nodes, pods or locks stands for; nothing when it tells nothing that is not
+// told otherwise.
+std::optional<Entry> entry_of(const kube::EventRecord& event, io::Wall time);
 
 }  // namespace careen::view

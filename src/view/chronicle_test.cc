@@ -87,7 +87,7 @@ TEST(EntryTest, OfAnEvent) {
   event.regarding.name = "n";
   event.reason = "ChangeMaintenanceStateFailed";
   event.note = "At least one check plugin failed for profile p: Will stay in operational state";
-  auto entry = entry_of(event, {}, {});
+  auto entry = entry_of(event, {});
   ASSERT_TRUE(entry);
   EXPECT_EQ(entry->kind, Entry::Kind::error);
   EXPECT_EQ(entry->node, "n");
@@ -95,18 +95,9 @@ TEST(EntryTest, OfAnEvent) {
 
   event.reason = "ChangedMaintenanceState";
   event.note = "somebody else's words";
-  EXPECT_FALSE(entry_of(event, {}, {}));
+  EXPECT_FALSE(entry_of(event, {}));
   event.reason = "Unheard";
-  EXPECT_FALSE(entry_of(event, {}, {}));
-
-  event.regarding.kind = "NodeMaintenance";
-  event.regarding.name = "m";
-  event.reason = "BeginMaintenance";
-  entry = entry_of(event, {}, "n");
-  ASSERT_TRUE(entry);
-  EXPECT_EQ(entry->kind, Entry::Kind::maintenance);
-  EXPECT_EQ(entry->text, "NodeMaintenance m of n begins");
-  EXPECT_EQ(entry->node, "n");
+  EXPECT_FALSE(entry_of(event, {}));
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include "kube/lock.h"
 #include "kube/name_order.h"
 #include "kube/node.h"
+#include "replica/controllers.h"
 #include "replica/replica.h"
 #include "view/budgets.h"
 #include "view/chronicle.h"
@@ -67,12 +68,9 @@ std::vector<drain::Key> sorted_drains(const Work& work) {
   return keys;
 }
 
-std::vector<const nodemaintenance::Maintenance*> sorted_maintenances(const Work& work) {
-  std::vector<const nodemaintenance::Maintenance*> all;
-  for (const nodemaintenance::Maintenance& one : work.maintenances()) all.push_back(&one);
-  std::sort(all.begin(), all.end(),
-            [](const auto* a, const auto* b) { return kube::compare_names(a->name, b->name) < 0; });
-  return all;
+std::string objects_json(const controllers::Picture* picture) {
+  return array_json(picture ? picture->documents() : std::vector<std::string>(),
+                    [](std::string& out, const std::string& document) { out += document; });
 }
 
 }  // namespace
@@ -113,13 +111,16 @@ Parts make_parts(const Shown& shown, const Work& work) {
   append_problems(problems, shown);
   append_pauses(pauses, replica.pauses().all());
   append_drains(drains, replica, sorted_drains(work));
-  return {{"careen", std::move(careen)},
-          {"pauses", std::move(pauses)},
-          {"budgets", array_json(budgets_of(replica), [](std::string& out, const Budget& b) { append_json(out, b); })},
-          {"drains", std::move(drains)},
-          {"maintenances", array_json(sorted_maintenances(work),
-                                      [](std::string& out, const auto* one) { append_maintenance(out, *one); })},
-          {"problems", std::move(problems)}};
+  Parts parts{
+      {"careen", std::move(careen)},
+      {"pauses", std::move(pauses)},
+      {"budgets", array_json(budgets_of(replica), [](std::string& out, const Budget& b) { append_json(out, b); })},
+      {"drains", std::move(drains)}};
+  for (const controllers::Kind* kind : replica::controller_kinds()) {
+    parts.emplace_back(kind->section, objects_json(work.picture_of(*kind)));
+  }
+  parts.emplace_back("problems", std::move(problems));
+  return parts;
 }
 
 std::string labels_json(const std::vector<std::string>& labels) {

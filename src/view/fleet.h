@@ -12,12 +12,12 @@
 #include <utility>
 #include <vector>
 
+#include "controllers/slot/entry.h"
 #include "view/shown.h"
 #include "view/work.h"
 
 namespace careen::view {
 
-struct Entry;
 struct Row;
 
 // How many nodes of each profile are in which state.
@@ -31,12 +31,12 @@ class StateCounts {
   std::map<std::string, std::array<int, 3>> counts_;
 };
 
-// Members of Fleet by name, as JSON: careen, pauses, budgets, drains, maintenances, problems.
+// Members of Fleet by name, as JSON: careen, pauses, budgets, drains, the objects of each controller, problems.
 using Parts = std::vector<std::pair<std::string_view, std::string>>;
 Parts make_parts(const Shown& shown, const Work& work);
 
 std::string labels_json(const std::vector<std::string>& labels);
-void append_entries(std::string& out, const std::vector<const Entry*>& entries);
+void append_entries(std::string& out, const std::vector<const controllers::Entry*>& entries);
 
 inline constexpr size_t kFleetTimeline = 500;
 

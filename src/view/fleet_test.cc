@@ -102,7 +102,7 @@ profiles:
 TEST_F(FleetTest, OnlyNodeMaintenances) {
   define_maintenances();
   add_node("n", {{kZone, "a"}});
-  start({.profiles = false, .maintenances = true});
+  start({.profiles = false, .controllers = {nodemaintenance::kind().usual()}});
   lead();
   auto object = Json::object({{"apiVersion", "nodemaintenance.medik8s.io/v1beta1"}, {"kind", "NodeMaintenance"}});
   object.set({"spec", "nodeName"}, "n").set({"spec", "reason"}, "</script><b>\"disk\"");
@@ -128,8 +128,8 @@ TEST_F(FleetTest, OnlyNodeMaintenances) {
   EXPECT_EQ(told["maintenances"].size(), 1u);
   EXPECT_EQ(told["holds"][k0]["owner"].text(), "nodemaintenance/m");
   EXPECT_EQ(told["profiles"].size(), 0u);
-  EXPECT_EQ(node_of_maintenance(replica(), "m"), "n");
-  EXPECT_FALSE(node_of_maintenance(replica(), "other"));
+  EXPECT_EQ(node_of_object(replica(), "nodemaintenances", "m"), "n");
+  EXPECT_FALSE(node_of_object(replica(), "nodemaintenances", "other"));
 }
 
 TEST_F(FleetTest, ANodeWhoseDataCannotBeReadIsFailing) {
@@ -166,7 +166,7 @@ TEST_F(FleetTest, NodesAreInTheOrderPeopleCount) {
     object.set({"spec", "nodeName"}, name);
     cluster.api.put("/apis/nodemaintenance.medik8s.io/v1beta1/nodemaintenances/" + name, std::move(object));
   }
-  start({.maintenances = true});
+  start({.controllers = {nodemaintenance::kind().usual()}});
   lead();
   run(io::seconds{10});
   const Json document = fleet();

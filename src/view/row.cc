@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <set>
 
-#include "controllers/nodemaintenance/maintenance.h"
 #include "controllers/profiles/config.h"
 #include "controllers/profiles/controller.h"
 #include "controllers/profiles/decide.h"
@@ -26,12 +25,10 @@ namespace careen::view {
 
 namespace {
 
+using controllers::Cell;
 using kube::append_json;
 using kube::Members;
 using profiles::ProfileOutcome;
-
-// From the mildest to the worst.
-enum class Cell { none, operational, maintenance_required, draining, in_maintenance, failing };
 
 std::string_view name_of(Cell cell) {
   switch (cell) {
@@ -57,12 +54,6 @@ Cell cell_of(const ProfileOutcome& outcome) {
   if (!state) return Cell::failing;
   if (*state == profiles::State::in_maintenance) return Cell::in_maintenance;
   return *state == profiles::State::operational ? Cell::operational : Cell::maintenance_required;
-}
-
-Cell cell_of(const nodemaintenance::Maintenance& maintenance) {
-  using nodemaintenance::Phase;
-  if (maintenance.status.phase == Phase::failed || !maintenance.mistake.empty()) return Cell::failing;
-  return maintenance.status.phase == Phase::succeeded ? Cell::in_maintenance : Cell::draining;
 }
 
 Cell cell_of(drain::Progress::Phase phase) {
@@ -151,7 +142,7 @@ Row make_row(const Shown& shown, const kube::Node& node, const std::vector<std::
   for (const drain::Key& key : work.drains_of(node.name)) {
     if (const auto phase = shown.replica.drains().phase(key)) cell = std::max(cell, cell_of(*phase));
   }
-  for (const auto* maintenance : work.maintenances_of(node.name)) cell = std::max(cell, cell_of(*maintenance));
+  for (const Work::Part& part : work.parts()) cell = std::max(cell, part.picture->cell(node.name));
   append_row(row.json, node, cell, profiles, labels);
   return row;
 }

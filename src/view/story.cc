@@ -14,7 +14,9 @@
 #include "kube/cache.h"
 #include "kube/json_writer.h"
 #include "kube/node.h"
-#include "kube/objects.h"
+#include "controllers/slot/controller.h"
+#include "controllers/slot/kind.h"
+#include "replica/controllers.h"
 #include "replica/replica.h"
 #include "view/chronicle.h"
 #include "view/fleet.h"
@@ -33,7 +35,6 @@ using kube::append_json;
 using kube::Members;
 using profiles::ProfileOutcome;
 using profiles::TransitionOutcome;
-using profiles::Why;
 using Verdict = Why::Verdict;
 
 std::string_view name_of(Verdict verdict) {
@@ -185,26 +186,11 @@ Why drain_why(const drain::Key& key, const drain::Progress& progress) {
   return why;
 }
 
-Why maintenance_why(const nodemaintenance::Maintenance& maintenance) {
-  using nodemaintenance::Phase;
-  const nodemaintenance::Status& status = maintenance.status;
-  const bool failed = status.phase == Phase::failed || !maintenance.mistake.empty();
-  const std::string_view phase = status.phase == Phase::none ? "not begun" : nodemaintenance::name_of(status.phase);
-  Why why{failed                             ? Verdict::error
-          : status.phase == Phase::succeeded ? Verdict::yes
-                                             : Verdict::no,
-          fmt::format("NodeMaintenance {}: {}", maintenance.name, phase),
-          {}};
-  if (!maintenance.mistake.empty()) why.add(Verdict::error, maintenance.mistake);
-  if (!status.last_error.empty()) why.add(Verdict::error, status.last_error);
-  return why;
-}
-
 Why whole_why(const replica::Replica& replica, const kube::Node& node, const profiles::Decision* decision,
               const Work& work, const drain::Holds& holds) {
   Why why = decision ? decision->why : Why{Verdict::note, "node " + node.name, {}};
-  for (const auto* maintenance : work.maintenances_of(node.name)) {
-    why.children.push_back(maintenance_why(*maintenance));
+  for (const Work::Part& part : work.parts()) {
+    for (Why& reason : part.picture->reasons(node.name)) why.children.push_back(std::move(reason));
   }
   for (const drain::Key& key : work.drains_of(node.name)) {
     if (const auto* progress = replica.drains().progress(key)) why.children.push_back(drain_why(key, *progress));
@@ -233,9 +219,11 @@ void append_story(std::string& out, const Shown& shown, const kube::Node& node) 
   }
   append_holds(members.next("holds"), holds);
   append_drains(members.next("drains"), replica, work.drains_of(node.name));
-  {
-    Members array(members.next("maintenances"), '[', ']');
-    for (const auto* maintenance : work.maintenances_of(node.name)) append_maintenance(array.next(), *maintenance);
+  for (const controllers::Kind* kind : replica::controller_kinds()) {
+    Members array(members.next(kind->section), '[', ']');
+    const controllers::Picture* picture = work.picture_of(*kind);
+    if (!picture) continue;
+    for (const std::string& document : picture->documents_of(node.name)) array.next() += document;
   }
   append_pending(members.next("pending"), pending_notifications(node, replica.controller().deliveries()));
   append_entries(members.next("timeline"), shown.chronicle.timeline().of_node(node.name));
@@ -252,11 +240,12 @@ std::optional<std::string> story(const Shown& shown, std::string_view name) {
   return out;
 }
 
-std::optional<std::string> node_of_maintenance(const replica::Replica& replica, std::string_view name) {
-  const auto* store = replica.known_maintenances();
-  const kube::Object* object = store ? store->find(name) : nullptr;
-  if (!object) return std::nullopt;
-  return nodemaintenance::parse_maintenance(*object).node;
+std::optional<std::string> node_of_object(const replica::Replica& replica, std::string_view plural,
+                                          std::string_view name) {
+  for (const replica::HostedController& one : replica.hosted()) {
+    if (one.kind.object.plural == plural) return one.controller.node_of(name);
+  }
+  return std::nullopt;
 }
 
 std::string timeline_document(const Shown& shown, std::string_view node) {

@@ -16,8 +16,9 @@ struct Shown;
 
 // Nothing when there is no such node.
 std::optional<std::string> story(const Shown& shown, std::string_view node);
-// The node of a NodeMaintenance; nothing when there is no such object.
-std::optional<std::string> node_of_maintenance(const replica::Replica& replica, std::string_view name);
+// The node that an object of a controller's kind is about; nothing when there is no such object.
+std::optional<std::string> node_of_object(const replica::Replica& replica, std::string_view plural,
+                                          std::string_view name);
 // {"timeline": Entry[]}: of one node, or of all when it is empty.
 std::string timeline_document(const Shown& shown, std::string_view node);
 

@@ -9,6 +9,7 @@
 #include <string>
 #include <utility>
 
+#include "controllers/nodemaintenance/hosted.h"
 #include "controllers/nodemaintenance/test_cluster.h"
 #include "io/virtual_time.h"
 #include "kube/json.h"

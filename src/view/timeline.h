@@ -9,19 +9,13 @@
 #include <string_view>
 #include <vector>
 
+#include "controllers/slot/entry.h"
 #include "io/time.h"
 
 namespace careen::view {
 
-struct Entry {
-  enum class Kind { transition, notification, drain, maintenance, pause, error, careen };
-  io::Wall time{};
-  Kind kind = Kind::careen;
-  std::string text;  // complete
-  std::string node = {};
-  std::string profile = {};
-  std::string from = {}, to = {};  // states of a transition
-};
+using controllers::Entry;
+
 std::string_view name_of(Entry::Kind kind);
 void append_json(std::string& out, const Entry& entry);
 

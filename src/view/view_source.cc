@@ -6,6 +6,8 @@
 #include "kube/cache.h"
 #include "kube/lock.h"
 #include "kube/node.h"
+#include "controllers/slot/kind.h"
+#include "replica/controllers.h"
 #include "replica/replica.h"
 #include "view/changes.h"
 #include "view/fleet.h"
@@ -38,10 +40,13 @@ web::ViewSource view_source(Shown shown, Changes& changes, std::function<io::Tas
   };
   source.stream = [&changes] { return changes.listen(); };
   source.node = [shown](std::string_view name) { return story(shown, name); };
-  source.maintenance = [shown](std::string_view name) -> std::optional<std::string> {
-    const auto node = node_of_maintenance(shown.replica, name);
-    return node ? story(shown, *node) : std::nullopt;
-  };
+  for (const controllers::Kind* kind : replica::controller_kinds()) {
+    const kube::Resource& object = kind->object;
+    source.objects[object.plural] = {object.kind, [shown, &object](std::string_view name) -> std::optional<std::string> {
+                                       const auto node = node_of_object(shown.replica, object.plural, name);
+                                       return node ? story(shown, *node) : std::nullopt;
+                                     }};
+  }
   source.timeline = [shown](std::string_view node) { return timeline_document(shown, node); };
   source.plan = std::move(plan);
   return source;

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
+#include "controllers/slot/controller.h"
 #include "drain/engine.h"
 #include "kube/cache.h"
 #include "kube/json_writer.h"
-#include "kube/objects.h"
 #include "replica/replica.h"
 
 namespace careen::view {
@@ -14,7 +14,6 @@ namespace {
 
 using kube::append_json;
 using kube::Members;
-using nodemaintenance::Maintenance;
 
 constexpr size_t kMostPods = 50;
 
@@ -45,13 +44,12 @@ std::vector<const drain::PodProgress*> shown_pods(const drain::Progress& progres
 }  // namespace
 
 Work::Work(const replica::Replica& replica) : drains_(replica.drains().keys()) {
-  const auto* store = replica.known_maintenances();
-  if (!store) return;
-  maintenances_.reserve(store->size());
-  store->for_each([&](const kube::Object& object) {
-    maintenances_.push_back(nodemaintenance::parse_maintenance(object));
-    by_node_.emplace(maintenances_.back().node, maintenances_.size() - 1);
-  });
+  for (const replica::HostedController& one : replica.hosted()) parts_.push_back({one.kind, one.controller.picture()});
+}
+
+const controllers::Picture* Work::picture_of(const controllers::Kind& kind) const {
+  const auto part = std::find_if(parts_.begin(), parts_.end(), [&](const Part& one) { return &one.kind == &kind; });
+  return part == parts_.end() ? nullptr : part->picture.get();
 }
 
 std::vector<drain::Key> Work::drains_of(std::string_view node) const {
@@ -59,13 +57,6 @@ std::vector<drain::Key> Work::drains_of(std::string_view node) const {
   auto it = std::lower_bound(drains_.begin(), drains_.end(), node,
                              [](const drain::Key& key, std::string_view name) { return key.node < name; });
   for (; it != drains_.end() && it->node == node; ++it) found.push_back(*it);
-  return found;
-}
-
-std::vector<const Maintenance*> Work::maintenances_of(std::string_view node) const {
-  std::vector<const Maintenance*> found;
-  const auto [begin, end] = by_node_.equal_range(node);
-  for (auto it = begin; it != end; ++it) found.push_back(&maintenances_[it->second]);
   return found;
 }
 
@@ -104,21 +95,6 @@ void append_drains(std::string& out, const replica::Replica& replica, const std:
   for (const drain::Key& key : keys) {
     if (const drain::Progress* progress = replica.drains().progress(key)) append_drain(drains.next(), key, *progress);
   }
-}
-
-void append_maintenance(std::string& out, const Maintenance& maintenance) {
-  const nodemaintenance::Status& status = maintenance.status;
-  Members members(out, '{', '}');
-  append_json(members.next("name"), maintenance.name);
-  append_json(members.next("node"), maintenance.node);
-  if (!maintenance.reason.empty()) append_json(members.next("reason"), maintenance.reason);
-  append_json(members.next("phase"), maintenance.deleting ? "Ending" : name_of(status.phase));
-  const bool begun = status.phase != nodemaintenance::Phase::none;
-  if (begun) append_json(members.next("percent"), status.progress);
-  if (begun) append_json(members.next("pending"), status.pending.size());
-  const std::string& error = maintenance.mistake.empty() ? status.last_error : maintenance.mistake;
-  if (!error.empty()) append_json(members.next("error"), error);
-  if (const auto since = io::parse_rfc3339(maintenance.created)) append_json(members.next("since"), *since);
 }
 
 }  // namespace careen::view

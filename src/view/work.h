@@ -1,12 +1,13 @@
-// What is being done to nodes now: drains and NodeMaintenances, found by node, and as the documents show them.
+// What is being done to nodes now: drains, and what each controller does, found by node, as the documents show it.
 #pragma once
 
-#include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "controllers/nodemaintenance/maintenance.h"
+#include "controllers/slot/kind.h"
+#include "controllers/slot/picture.h"
 #include "drain/key.h"
 #include "drain/progress.h"
 
@@ -21,15 +22,20 @@ class Work {
  public:
   explicit Work(const replica::Replica& replica);
 
-  const std::vector<drain::Key>& drains() const { return drains_; }                                // by node
-  const std::vector<nodemaintenance::Maintenance>& maintenances() const { return maintenances_; }  // by name
+  struct Part {
+    const controllers::Kind& kind;
+    std::unique_ptr<controllers::Picture> picture;
+  };
+
+  const std::vector<drain::Key>& drains() const { return drains_; }  // by node
   std::vector<drain::Key> drains_of(std::string_view node) const;
-  std::vector<const nodemaintenance::Maintenance*> maintenances_of(std::string_view node) const;
+  const std::vector<Part>& parts() const { return parts_; }
+  // Null when the replica does not host such a controller.
+  const controllers::Picture* picture_of(const controllers::Kind& kind) const;
 
  private:
   std::vector<drain::Key> drains_;
-  std::vector<nodemaintenance::Maintenance> maintenances_;
-  std::multimap<std::string, size_t, std::less<>> by_node_;
+  std::vector<Part> parts_;
 };
 
 std::string_view name_of(drain::Progress::Phase phase);
@@ -37,6 +43,5 @@ std::string_view name_of(drain::Progress::Phase phase);
 void append_drain(std::string& out, const drain::Key& key, const drain::Progress& progress);
 // Drain[] of those that still run.
 void append_drains(std::string& out, const replica::Replica& replica, const std::vector<drain::Key>& keys);
-void append_maintenance(std::string& out, const nodemaintenance::Maintenance& maintenance);
 
 }  // namespace careen::view

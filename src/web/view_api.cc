@@ -85,7 +85,7 @@ bool ViewApi::is_crowded(const std::string& peer) const {
 }
 
 std::vector<Route> ViewApi::routes() {
-  constexpr std::string_view kNodes = "nodes/", kMaintenances = "nodemaintenances/";
+  constexpr std::string_view kNodes = "nodes/";
   std::vector<Route> out;
   out.push_back(
       document("fleet", at_once([this](const io::ServerRequest&) { return answer_pieces(loop_, source_.fleet()); })));
@@ -94,19 +94,24 @@ std::vector<Route> ViewApi::routes() {
                            const std::string_view name = name_in(request, kNodes);
                            return document_or(source_.node(name), fmt::format("there is no node {}", name));
                          })));
-  out.push_back(document(kMaintenances, at_once([this, kMaintenances](const io::ServerRequest& request) {
-                           const std::string_view name = name_in(request, kMaintenances);
-                           return document_or(
-                               source_.maintenance(name),
-                               fmt::format("there is no NodeMaintenance {}, or its node does not exist", name));
-                         })));
+  std::string known = "fleet, stream, nodes/NAME, ";
+  for (const auto& [plural, objects] : source_.objects) {
+    known += plural + "/NAME, ";
+    out.push_back(document(plural + "/", at_once([&objects, begin = plural + "/"](const io::ServerRequest& request) {
+                             const std::string_view name = name_in(request, begin);
+                             return document_or(
+                                 objects.story(name),
+                                 fmt::format("there is no {} {}, or its node does not exist", objects.kind, name));
+                           })));
+  }
   out.push_back(document("timeline", at_once([this](const io::ServerRequest& request) {
                            return json_answer(source_.timeline(io::Query(request.query)["node"]));
                          })));
   out.push_back(document("plan", [this](const io::ServerRequest& request) {
     return planned(std::string(io::Query(request.query)["hours"]));
   }));
-  out.push_back(document("", at_once([](const io::ServerRequest&) { return json_error(404, kWhatThereIs); })));
+  out.push_back(document("", at_once([what = fmt::format("not found; there are {}timeline and plan", known)](
+                                         const io::ServerRequest&) { return json_error(404, what); })));
   return out;
 }
 

@@ -25,9 +25,14 @@ struct ViewSource {
   std::function<std::string()> unknown;  // why there is nothing to show yet; empty when there is
   std::function<Pieces()> fleet;
   std::function<std::unique_ptr<io::BodyStream>()> stream;  // of server-sent events
-  // Nothing when there is no such node, no such NodeMaintenance.
-  std::function<std::optional<std::string>(std::string_view name)> node;
-  std::function<std::optional<std::string>(std::string_view name)> maintenance;
+  // Nothing when there is no such node, or no such object.
+  using Story = std::function<std::optional<std::string>(std::string_view name)>;
+  Story node;
+  struct Objects {
+    std::string kind;
+    Story story;  // of the node that an object is about
+  };
+  std::map<std::string, Objects, std::less<>> objects;         // of controllers, by the plural of their kinds
   std::function<std::string(std::string_view node)> timeline;  // of all nodes when it is empty
   std::function<io::Task<std::string>(int hours)> plan;        // may be empty: there is none
 };

@@ -1,9 +1,13 @@
 // The measuring stick of the drain benchmark: cordons the nodes, lists their pods once, and evicts them as fast as the
-// server takes it with one eviction in flight for each value of the label "app" (each has a disruption budget of its
-// own). A refused eviction is sent again after 50 ms. It waits for nothing else. Prints one line of JSON.
+// server takes it, so many at a time, or with one eviction in flight for each value of the label "app" (each has a
+// disruption budget of its own). A refused eviction is sent again after 50 ms. It waits for nothing else. Prints one
+// line of JSON.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
+#include <cstdlib>
+#include <deque>
 #include <map>
 #include <string>
 #include <vector>
@@ -29,18 +33,21 @@ struct Pod {
 struct Work {
   io::RealLoop& loop;
   kube::Client& client;
-  std::map<std::string, std::vector<Pod>> by_app = {};
+  int in_flight = 0;                                   // 0: one for each queue
+  std::map<std::string, std::deque<Pod>> queues = {};  // by app, or one for all
   int evictions = 0;
   int refused = 0;
   int open = 0;
   std::string failure = {};
 };
 
-io::Task<void> evict_all(Work& work, std::vector<Pod> pods) {
+io::Task<void> evict_all(Work& work, std::deque<Pod>& pods) {
   kube::CallOptions once;
   once.attempts = 1;
   once.timeout = io::seconds{60};
-  for (const Pod& pod : pods) {
+  while (!pods.empty()) {
+    const Pod pod = std::move(pods.front());
+    pods.pop_front();
     for (;;) {
       kube::DeleteOptions what;
       what.preconditions.uid = pod.uid;
@@ -69,7 +76,7 @@ io::Task<void> empty_node(Work& work, std::string node) {
   } else if (const auto list = kube::Json::parse(*answer)) {
     list->at("/items").for_each_element([&](kube::JsonView pod) {
       const auto text = [&pod](std::string_view pointer) { return std::string(pod.at(pointer).text().value_or("")); };
-      work.by_app[text("/metadata/labels/app")].push_back(
+      work.queues[work.in_flight > 0 ? std::string() : text("/metadata/labels/app")].push_back(
           {text("/metadata/namespace"), text("/metadata/name"), text("/metadata/uid")});
     });
   }
@@ -79,8 +86,8 @@ io::Task<void> empty_node(Work& work, std::string node) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc < 3) {
-    std::fputs("usage: drain_loop KUBECONFIG NODE…\n", stderr);
+  if (argc < 4) {
+    std::fputs("usage: drain_loop KUBECONFIG IN_FLIGHT NODE…   (0: one for each value of the label app)\n", stderr);
     return 2;
   }
   io::RealLoop loop;
@@ -95,17 +102,19 @@ int main(int argc, char** argv) {
   const auto transport =
       kube::make_http_transport(loop, kube::make_authenticator(loop, files, std::move(*cluster), io::Log{}));
   kube::Client client(loop, *transport, metrics, random);
-  Work work{loop, client};
+  Work work{loop, client, std::atoi(argv[2])};
   io::Scope scope(loop);
   const io::Steady begun = loop.now();
-  for (int i = 2; i < argc; ++i) {
+  for (int i = 3; i < argc; ++i) {
     ++work.open;
     scope.spawn(empty_node(work, argv[i]));
   }
   loop.run_until([&] { return work.open == 0; });
-  for (const auto& [app, pods] : work.by_app) {
-    ++work.open;
-    scope.spawn(evict_all(work, pods));
+  for (auto& [app, pods] : work.queues) {
+    for (int worker = 0; worker < std::max(work.in_flight, 1); ++worker) {
+      ++work.open;
+      scope.spawn(evict_all(work, pods));
+    }
   }
   loop.run_until([&] { return work.open == 0; });
   if (!work.failure.empty()) fmt::print(stderr, "{}\n", work.failure);

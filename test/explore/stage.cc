@@ -6,7 +6,7 @@
 
 #include "budget/ledger.h"
 #include "budget/ledger_record.h"
-#include "controllers/nodemaintenance/controller.h"
+#include "controllers/nodemaintenance/hosted.h"
 #include "controllers/profiles/controller.h"
 #include "controllers/profiles/names.h"
 #include "drain/engine.h"
@@ -135,7 +135,7 @@ void Stage::start(Replica& replica) {
   options.seed = case_.seed * 1000 + static_cast<uint64_t>(replica.starts * 10) + (replica.name[7] - '0');
   options.skew = replica.skew;
   options.cache_pods = case_.campaign.cache_pods;
-  options.maintenances = case_.campaign.drains;
+  if (case_.campaign.drains) options.controllers = {nodemaintenance::kind().usual()};
   if (timeline_) options.log = io::Log(std::make_shared<TimelineLog>(*this, name), "");
   replica.process = std::make_unique<replica::ModelProcess>(time, *cluster, "", options);
   write_config(replica);

@@ -16,7 +16,7 @@
 #include "controllers/profiles/outcome.h"
 #include "controllers/profiles/state.h"
 #include "controllers/profiles/topic.h"
-#include "controllers/profiles/why.h"
+#include "controllers/slot/why.h"
 #include "drain/options.h"
 #include "io/time.h"
 #include "observe/prometheus_query.h"

@@ -6,7 +6,7 @@
 
 #include "controllers/profiles/expression.h"
 #include "controllers/profiles/outcome.h"
-#include "controllers/profiles/why.h"
+#include "controllers/slot/why.h"
 
 namespace careen::profiles {
 

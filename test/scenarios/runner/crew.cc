@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "controllers/profiles/controller.h"
+#include "controllers/slot/kind.h"
 #include "kube/events.h"
 #include "kube/lock.h"
 #include "sim/cluster.h"
@@ -114,7 +116,7 @@ void Crew::launch(Member& one) {
   options.leader_election = plan_.leader_election;
   options.cache_pods = plan_.cache_pods;
   options.profiles = plan_.profiles;
-  options.maintenances = plan_.maintenances;
+  for (const controllers::Kind* kind : plan_.controllers) options.controllers.push_back(kind->usual());
   if (plan_.in_pods) options.own_pod = one.name;
   options.controller.notify_blocking = plan_.notify_blocking;
   options.controller.pod_events = plan_.pod_events;

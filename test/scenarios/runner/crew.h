@@ -24,7 +24,7 @@ struct CrewPlan {
   bool dry_run = false;
   bool cache_pods = false;
   bool profiles = true;
-  bool maintenances = false;
+  std::vector<const controllers::Kind*> controllers = {};  // besides profiles
   bool in_pods = false;  // each runs in the pod kube-system/NAME; where that is gone or going, it is not started again
   std::map<std::string, std::string> environment;
   std::map<std::string, io::Duration> skew;  // by replica

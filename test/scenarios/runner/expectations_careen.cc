@@ -191,7 +191,7 @@ Check read_why(const Value& value, Reading& reading) {
       const auto leader = stage.crew.leader();
       const auto decision = leader ? stage.crew.explain(*leader, node) : std::nullopt;
       if (!decision) return Verdict{false, "no replica can tell", {node}};
-      if (!matches(pattern, profiles::to_text(decision->why))) return Verdict{false, "careen says otherwise", {node}};
+      if (!matches(pattern, to_text(decision->why))) return Verdict{false, "careen says otherwise", {node}};
     }
     return Verdict{};
   };

@@ -6,7 +6,9 @@
 
 #include "actions.h"
 #include "config/yaml_document.h"
+#include "controllers/slot/kind.h"
 #include "expectations.h"
+#include "replica/controllers.h"
 #include "source_dir.h"
 
 namespace careen::scenarios {
@@ -107,14 +109,15 @@ class ScenarioReader {
 
   void read_controllers(const Value& value) {
     CrewPlan& plan = scenario_.careen;
-    plan.profiles = plan.maintenances = false;
+    plan.profiles = false;
+    std::vector<std::string> known{"profiles"};
+    for (const controllers::Kind* kind : replica::controller_kinds()) known.emplace_back(kind->name);
     for (const Value* item : items(value)) {
       const std::string name = read_text(*item, "a controller", faults_).value_or("");
-      if (name != "profiles" && name != "nodemaintenance") {
-        faults_.unknown(item->where, "controller", name, {"profiles", "nodemaintenance"});
-      }
-      plan.profiles = plan.profiles || name == "profiles";
-      plan.maintenances = plan.maintenances || name == "nodemaintenance";
+      const controllers::Kind* kind = replica::find_controller_kind(name);
+      if (kind) plan.controllers.push_back(kind);
+      if (name == "profiles") plan.profiles = true;
+      if (!kind && name != "profiles") faults_.unknown(item->where, "controller", name, known);
     }
   }
 
@@ -149,7 +152,8 @@ class ScenarioReader {
     const Value* workloads = fields.find("workloads");
     const Value* budgets = fields.find("budgets");
     const Value* others = fields.find("objects");
-    if (scenario_.careen.maintenances) scenario_.objects.push_back(maintenance_definition());
+    for (const controllers::Kind* kind : scenario_.careen.controllers)
+      scenario_.objects.push_back(definition_of(*kind));
     std::vector<std::string> parts;
     const auto take = [&](const Value* value, auto read, std::string_view what) {
       if (!value) return;
@@ -166,12 +170,12 @@ class ScenarioReader {
   }
 
   // The definition that is deployed with careen.
-  PlannedObject maintenance_definition() {
+  PlannedObject definition_of(const controllers::Kind& kind) {
     Reading here = reading_;
     here.directory.clear();
     const Value name{.kind = Value::Kind::string,
                      .where = root_.where,
-                     .text = test::source_path("deploy/crds/nodemaintenance.yaml"),
+                     .text = test::source_path(fmt::format("deploy/crds/{}.yaml", kind.name)),
                      .integer = {},
                      .items = {},
                      .entries = {}};

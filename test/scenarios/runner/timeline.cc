@@ -64,16 +64,16 @@ std::string Timeline::latest(const std::set<std::string>& nodes, size_t most) co
   return out;
 }
 
-std::vector<std::string> reasons_to_move(const profiles::Why& why) {
-  using Verdict = profiles::Why::Verdict;
+std::vector<std::string> reasons_to_move(const Why& why) {
+  using Verdict = Why::Verdict;
   std::vector<std::string> out;
-  for (const profiles::Why& profile : why.children) {
+  for (const Why& profile : why.children) {
     // The first transition that holds is the one that was taken.
     const auto taken = std::find_if(profile.children.begin(), profile.children.end(),
                                     [](const auto& child) { return child.verdict == Verdict::yes; });
     if (taken == profile.children.end()) continue;
     std::vector<std::string> leaves;
-    for (const profiles::Why& leaf : taken->children) leaves.push_back(leaf.text);
+    for (const Why& leaf : taken->children) leaves.push_back(leaf.text);
     // "to in-maintenance if needed && few": where to is said already, and an expression of one check is its name.
     const size_t condition = taken->text.find(" if ");
     const bool several = leaves.size() > 1 && condition != std::string::npos;
@@ -83,8 +83,8 @@ std::vector<std::string> reasons_to_move(const profiles::Why& why) {
   return out;
 }
 
-std::string shortened(const profiles::Why& why, std::string_view indent, size_t most) {
-  std::istringstream lines(profiles::to_text(why));
+std::string shortened(const Why& why, std::string_view indent, size_t most) {
+  std::istringstream lines(to_text(why));
   std::string out, line;
   for (size_t count = 0; std::getline(lines, line); ++count) {
     if (count == most) return out + fmt::format("{}…\n", indent);

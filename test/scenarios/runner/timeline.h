@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "controllers/profiles/why.h"
+#include "controllers/slot/why.h"
 #include "io/time.h"
 
 namespace careen::scenarios {
@@ -36,8 +36,8 @@ class Timeline {
 };
 
 // The reasons of what the decision moves, a line for each profile: "because needed && few: needed: …; few: …".
-std::vector<std::string> reasons_to_move(const profiles::Why& why);
+std::vector<std::string> reasons_to_move(const Why& why);
 // The whole tree, indented, at most this many lines.
-std::string shortened(const profiles::Why& why, std::string_view indent, size_t most);
+std::string shortened(const Why& why, std::string_view indent, size_t most);
 
 }  // namespace careen::scenarios

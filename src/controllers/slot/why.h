@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-namespace careen::profiles {
+namespace careen {
 
 struct Why {
   enum class Verdict { yes, no, error, note };
@@ -22,4 +22,4 @@ struct Why {
 // One line a reason, indented by depth: "+ yes", "- no", "! error", "  note".
 std::string to_text(const Why& why);
 
-}  // namespace careen::profiles
+}  // namespace careen

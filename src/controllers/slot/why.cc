@@ -1,6 +1,6 @@
-#include "controllers/profiles/why.h"
+#include "controllers/slot/why.h"
 
-namespace careen::profiles {
+namespace careen {
 
 namespace {
 void print(const Why& why, size_t depth, std::string& out) {
@@ -20,4 +20,4 @@ std::string to_text(const Why& why) {
   return out;
 }
 
-}  // namespace careen::profiles
+}  // namespace careen

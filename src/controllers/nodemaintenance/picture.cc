@@ -1,0 +1,172 @@
+#include "controllers/nodemaintenance/picture.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string_view>
+#include <vector>
+
+#include "controllers/nodemaintenance/maintenance.h"
+#include "controllers/nodemaintenance/names.h"
+#include "kube/cache.h"
+#include "kube/events.h"
+#include "kube/json_writer.h"
+#include "kube/name_order.h"
+#include "kube/objects.h"
+
+namespace careen::nodemaintenance {
+
+namespace {
+
+using controllers::Cell;
+using kube::append_json;
+using Verdict = Why::Verdict;
+
+std::string_view phase_text(const Maintenance& maintenance) {
+  return maintenance.deleting ? "Ending" : name_of(maintenance.status.phase);
+}
+
+std::string_view error_of(const Maintenance& maintenance) {
+  return maintenance.mistake.empty() ? maintenance.status.last_error : maintenance.mistake;
+}
+
+Cell cell_of(const Maintenance& maintenance) {
+  if (maintenance.status.phase == Phase::failed || !maintenance.mistake.empty()) return Cell::failing;
+  return maintenance.status.phase == Phase::succeeded ? Cell::in_maintenance : Cell::draining;
+}
+
+Why reason_of(const Maintenance& maintenance) {
+  const Status& status = maintenance.status;
+  const bool failed = status.phase == Phase::failed || !maintenance.mistake.empty();
+  const std::string_view phase = status.phase == Phase::none ? "not begun" : name_of(status.phase);
+  Why why{failed                             ? Verdict::error
+          : status.phase == Phase::succeeded ? Verdict::yes
+                                             : Verdict::no,
+          fmt::format("NodeMaintenance {}: {}", maintenance.name, phase),
+          {}};
+  if (!maintenance.mistake.empty()) why.add(Verdict::error, maintenance.mistake);
+  if (!status.last_error.empty()) why.add(Verdict::error, status.last_error);
+  return why;
+}
+
+std::string document_of(const Maintenance& maintenance) {
+  std::string out;
+  append_maintenance(out, maintenance);
+  return out;
+}
+
+class PictureOfMaintenances final : public controllers::Picture {
+ public:
+  explicit PictureOfMaintenances(const kube::Store<kube::Object>& store) {
+    all_.reserve(store.size());
+    store.for_each([&](const kube::Object& object) { all_.push_back(parse_maintenance(object)); });
+    for (const Maintenance& one : all_) by_node_.emplace(one.node, &one);
+  }
+
+  Cell cell(std::string_view node) const override {
+    Cell worst = Cell::none;
+    for_each_on(node, [&](const Maintenance& one) { worst = std::max(worst, cell_of(one)); });
+    return worst;
+  }
+
+  std::vector<Why> reasons(std::string_view node) const override {
+    std::vector<Why> all;
+    for_each_on(node, [&](const Maintenance& one) { all.push_back(reason_of(one)); });
+    return all;
+  }
+
+  std::vector<std::string> documents() const override {
+    std::vector<const Maintenance*> sorted;
+    for (const Maintenance& one : all_) sorted.push_back(&one);
+    std::sort(sorted.begin(), sorted.end(),
+              [](const auto* a, const auto* b) { return kube::compare_names(a->name, b->name) < 0; });
+    std::vector<std::string> out;
+    for (const Maintenance* one : sorted) out.push_back(document_of(*one));
+    return out;
+  }
+
+  std::vector<std::string> documents_of(std::string_view node) const override {
+    std::vector<std::string> out;
+    for_each_on(node, [&](const Maintenance& one) { out.push_back(document_of(one)); });
+    return out;
+  }
+
+ private:
+  template <class Visit>
+  void for_each_on(std::string_view node, const Visit& visit) const {
+    const auto [begin, end] = by_node_.equal_range(node);
+    for (auto it = begin; it != end; ++it) visit(*it->second);
+  }
+
+  std::vector<Maintenance> all_;  // by name
+  std::multimap<std::string_view, const Maintenance*> by_node_;
+};
+
+std::string event_text(std::string_view reason, const std::string& name, std::string_view node) {
+  const std::string where = node.empty() ? std::string() : fmt::format(" of {}", node);
+  if (reason == "BeginMaintenance") return fmt::format("NodeMaintenance {}{} begins", name, where);
+  if (reason == "SucceedMaintenance") return fmt::format("NodeMaintenance {}{}: the node is drained", name, where);
+  if (reason == "FailedMaintenance") return fmt::format("NodeMaintenance {}{} has failed", name, where);
+  if (reason == "RemovedMaintenance") return fmt::format("NodeMaintenance {}{} is over", name, where);
+  return {};
+}
+
+}  // namespace
+
+std::unique_ptr<controllers::Picture> picture_of(const kube::Store<kube::Object>& maintenances) {
+  return std::make_unique<PictureOfMaintenances>(maintenances);
+}
+
+controllers::Job job_of(const kube::Object& object) {
+  using Stage = controllers::Job::Stage;
+  const Maintenance maintenance = parse_maintenance(object);
+  const Status& status = maintenance.status;
+  controllers::Job job{.name = maintenance.name, .node = maintenance.node, .ending = maintenance.deleting};
+  if (const auto created = io::parse_rfc3339(maintenance.created)) job.created = *created;
+  job.stage = status.phase == Phase::none      ? Stage::waiting
+              : status.phase == Phase::running ? Stage::working
+              : status.phase == Phase::failed  ? Stage::failed
+                                               : Stage::ready;
+  const Condition* blocked = status.condition("Blocked");
+  if (!maintenance.mistake.empty()) {
+    job.held_up = maintenance.mistake;
+  } else if (blocked && blocked->holds) {
+    job.held_up = blocked->message;
+  } else if (!status.last_error.empty()) {
+    job.held_up = status.last_error;
+  } else {
+    job.held_up = status.pending.empty() ? "it has not been taken up"
+                                         : fmt::format("{} pods are left", status.pending.size());
+  }
+  return job;
+}
+
+void append_maintenance(std::string& out, const Maintenance& maintenance) {
+  const Status& status = maintenance.status;
+  kube::Members members(out, '{', '}');
+  append_json(members.next("name"), maintenance.name);
+  append_json(members.next("node"), maintenance.node);
+  if (!maintenance.reason.empty()) append_json(members.next("reason"), maintenance.reason);
+  append_json(members.next("phase"), phase_text(maintenance));
+  const bool begun = status.phase != Phase::none;
+  if (begun) append_json(members.next("percent"), status.progress);
+  if (begun) append_json(members.next("pending"), status.pending.size());
+  if (const std::string_view error = error_of(maintenance); !error.empty()) append_json(members.next("error"), error);
+  if (const auto since = io::parse_rfc3339(maintenance.created)) append_json(members.next("since"), *since);
+}
+
+std::optional<controllers::Entry> Told::entry_of(const kube::EventRecord& event, io::Wall time,
+                                                 const NodeOf& node_of) {
+  if (event.regarding.kind != kResource.kind) return std::nullopt;
+  const std::string& name = event.regarding.name;
+  if (auto node = node_of(name)) nodes_[name] = std::move(*node);
+  const auto known = nodes_.find(name);
+  const std::string node = known == nodes_.end() ? std::string() : known->second;
+  if (event.reason == "RemovedMaintenance") nodes_.erase(name);
+  controllers::Entry entry{.time = time, .kind = controllers::Entry::Kind::maintenance, .text = {}, .node = node};
+  entry.text = event_text(event.reason, name, node);
+  if (entry.text.empty()) return std::nullopt;
+  return entry;
+}
+
+}  // namespace careen::nodemaintenance

@@ -1,0 +1,57 @@
+// What is known of a controller before there is one: its name, its lock, its kind of object, and how it is made. The
+// list of all of them is replica/controllers.h.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "controllers/slot/job.h"
+#include "kube/resource.h"
+#include "web/routes.h"
+
+namespace CLI {
+class App;
+}
+
+namespace careen::kube {
+struct Object;
+}
+
+namespace careen::web {
+struct WebhookParts;
+}
+
+namespace careen::controllers {
+
+class Controller;
+struct Host;
+struct Kind;
+
+// A controller with its options, as it was asked for: makes one for each replica.
+class Choice {
+ public:
+  virtual ~Choice() = default;
+  virtual const Kind& kind() const = 0;
+  virtual std::unique_ptr<Controller> make(Host host) const = 0;
+  // What it answers when the API server asks; on every replica, whether it leads or not.
+  virtual std::vector<web::Route> webhooks(const web::WebhookParts& parts) const = 0;
+};
+
+struct Kind {
+  std::string_view name;          // as in --controllers, in the holds of its objects, and before the slash: name/object
+  std::string_view short_name;    // of its objects, for people who type
+  std::string_view lock;          // the Lease that its leader holds
+  std::string_view event_source;  // of the events it writes
+  std::string_view section;       // of its objects in documents
+  kube::Resource object;          // its own custom resource, cluster-scoped
+  std::vector<std::string_view> namespaces;  // that it works in besides careen's own
+  Job (*job_of)(const kube::Object& object);
+  // With the options that it has when nobody says otherwise.
+  std::shared_ptr<const Choice> (*usual)();
+  // With the options that the flags give it, which join those of `careen run`: it is right once they have been parsed.
+  std::shared_ptr<const Choice> (*with_flags)(CLI::App& command);
+};
+
+}  // namespace careen::controllers

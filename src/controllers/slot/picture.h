@@ -1,0 +1,28 @@
+// What a controller does to nodes, as of one moment, in the terms of the documents that careen shows.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "controllers/slot/why.h"
+
+namespace careen::controllers {
+
+// A node on the map of the fleet, from the mildest to the worst.
+enum class Cell { none, operational, maintenance_required, draining, in_maintenance, failing };
+
+class Picture {
+ public:
+  virtual ~Picture() = default;
+
+  // How the node looks for what the controller does to it.
+  virtual Cell cell(std::string_view node) const = 0;
+  // Its part of a node's tree of reasons.
+  virtual std::vector<Why> reasons(std::string_view node) const = 0;
+  // Its objects as JSON documents, one after the other: of the whole fleet, ordered as people count, or of one node.
+  virtual std::vector<std::string> documents() const = 0;
+  virtual std::vector<std::string> documents_of(std::string_view node) const = 0;
+};
+
+}  // namespace careen::controllers
