@@ -11,8 +11,8 @@ using io::Task;
 
 namespace {
 
-// A watch has a connection of its own, which takes 0.2 MB of this process and a TLS handshake of the server. Up to 20 of
-// them need no second thought, and nobody wants more than 100.
+// A watch has a connection of its own, which takes 0.2 MB of this process and a TLS handshake of the server. Up to 20
+// of them need no second thought, and nobody wants more than 100.
 constexpr size_t kFewWatches = 20, kMostWatches = 100;
 // To list, send and keep this many pods costs as much as a watch.
 constexpr uint64_t kPodsAWatch = 250;

@@ -30,8 +30,11 @@ DemoWorld::DemoWorld(io::VirtualTime& time, DemoWorldOptions options)
   config_ = demo_config(time.wall_now());
   careen_ = std::make_unique<replica::ModelProcess>(
       time, *cluster_, config_,
-      replica::ModelProcessOptions{
-          .name = "careen-0", .seed = options.seed, .cache_pods = true, .controllers = {nodemaintenance::kind().usual()}, .log = options.log});
+      replica::ModelProcessOptions{.name = "careen-0",
+                                   .seed = options.seed,
+                                   .cache_pods = true,
+                                   .controllers = {nodemaintenance::kind().usual()},
+                                   .log = options.log});
   if (options.actors) actors_->begin();
 }
 

@@ -15,9 +15,8 @@ using kube::JsonView;
 namespace {
 
 // Owners first, so that nothing looks like an orphan on the way.
-constexpr Kind kOrder[] = {Kind::nodes,       Kind::leases,       Kind::hypervisors,   Kind::budgets,
-                           Kind::deployments, Kind::replica_sets, Kind::stateful_sets, Kind::daemon_sets,
-                           Kind::jobs,        Kind::pods};
+constexpr Kind kOrder[] = {Kind::nodes,        Kind::leases,        Kind::hypervisors, Kind::budgets, Kind::deployments,
+                           Kind::replica_sets, Kind::stateful_sets, Kind::daemon_sets, Kind::jobs,    Kind::pods};
 
 std::string path_of(const kube::Resource& resource, JsonView object) {
   return resource.path(resource.namespaced ? object["metadata"]["namespace"].text().value_or("default") : "",

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
+#include "controllers/profiles/hypervisors.h"
 #include "controllers/slot/job.h"
 #include "controllers/slot/kind.h"
-#include "controllers/profiles/hypervisors.h"
 #include "sim/value.h"
 #include "windows/semver.h"
 

@@ -17,16 +17,16 @@ namespace json = boost::json;
 const std::vector<KindEntry>& kinds() {
   static const std::vector<KindEntry> all = [] {
     std::vector<KindEntry> list = {
-      {Kind::nodes, "nodes", kube::resources::nodes},
-      {Kind::pods, "pods", kube::resources::pods},
-      {Kind::budgets, "poddisruptionbudgets", kube::resources::disruption_budgets},
-      {Kind::deployments, "deployments", {"apps", "v1", "deployments", "Deployment", true}},
-      {Kind::replica_sets, "replicasets", {"apps", "v1", "replicasets", "ReplicaSet", true}},
-      {Kind::stateful_sets, "statefulsets", {"apps", "v1", "statefulsets", "StatefulSet", true}},
-      {Kind::daemon_sets, "daemonsets", {"apps", "v1", "daemonsets", "DaemonSet", true}},
-      {Kind::jobs, "jobs", {"batch", "v1", "jobs", "Job", true}},
-      {Kind::leases, "leases", kube::resources::leases},
-      {Kind::hypervisors, "hypervisors", profiles::kHypervisorResource},
+        {Kind::nodes, "nodes", kube::resources::nodes},
+        {Kind::pods, "pods", kube::resources::pods},
+        {Kind::budgets, "poddisruptionbudgets", kube::resources::disruption_budgets},
+        {Kind::deployments, "deployments", {"apps", "v1", "deployments", "Deployment", true}},
+        {Kind::replica_sets, "replicasets", {"apps", "v1", "replicasets", "ReplicaSet", true}},
+        {Kind::stateful_sets, "statefulsets", {"apps", "v1", "statefulsets", "StatefulSet", true}},
+        {Kind::daemon_sets, "daemonsets", {"apps", "v1", "daemonsets", "DaemonSet", true}},
+        {Kind::jobs, "jobs", {"batch", "v1", "jobs", "Job", true}},
+        {Kind::leases, "leases", kube::resources::leases},
+        {Kind::hypervisors, "hypervisors", profiles::kHypervisorResource},
     };
     for (const controllers::Kind* kind : replica::controller_kinds()) {
       list.push_back({kind_of(*kind), kind->object.plural, kind->object});

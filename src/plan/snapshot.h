@@ -45,9 +45,7 @@ const KindEntry& entry_of(Kind kind);
 // The objects of a controller.
 Kind kind_of(const controllers::Kind& controller);
 // Pods, or what makes, keeps or counts them.
-constexpr bool concerns_pods(Kind kind) {
-  return kind < Kind::leases && kind != Kind::nodes;
-}
+constexpr bool concerns_pods(Kind kind) { return kind < Kind::leases && kind != Kind::nodes; }
 
 struct Snapshot {
   static constexpr int kFormat = 1;

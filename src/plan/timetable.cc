@@ -6,8 +6,8 @@
 
 #include "controllers/slot/job.h"
 #include "controllers/slot/kind.h"
-#include "replica/controllers.h"
 #include "kube/name_order.h"
+#include "replica/controllers.h"
 
 namespace careen::plan {
 

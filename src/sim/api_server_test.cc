@@ -439,6 +439,32 @@ TEST_F(ApiServerTest, DependentsGoWithTheirOwner) {
   EXPECT_FALSE(api.text("/api/v1/nodes/a"));
 }
 
+// Pages of one node's pods tell what was there when the list began, whoever came, went or was moved since.
+TEST_F(ApiServerTest, ListsThePodsOfANodeAsTheyWere) {
+  const auto put_pod = [&](const std::string& name, const std::string& on) {
+    Json pod;
+    pod.set({"spec", "nodeName"}, on).set({"metadata", "labels", "nodeName"}, "a");
+    api.put("/api/v1/namespaces/default/pods/" + name, pod);
+  };
+  const auto names = [&](const Json& list) {
+    std::string out;
+    list.at("/items").for_each_element([&](kube::JsonView one) { out += *one.at("/metadata/name").text(); });
+    return out;
+  };
+  for (const char* name : {"1", "2", "3", "4"}) put_pod(name, "a");
+  put_pod("5", "b");
+  const std::string of_a = "/api/v1/pods?fieldSelector=spec.nodeName%3Da";
+  const Json first = json(ask("GET", of_a + "&limit=1"));
+  EXPECT_EQ(names(first), "1");
+  api.erase("/api/v1/namespaces/default/pods/2");
+  put_pod("3", "b");
+  put_pod("5", "a");
+  put_pod("6", "a");
+  EXPECT_EQ(names(json(ask("GET", of_a + "&continue=" + text(first, "/metadata/continue")))), "234");
+  EXPECT_EQ(names(json(ask("GET", of_a))), "1456");
+  EXPECT_EQ(names(json(ask("GET", "/api/v1/pods?fieldSelector=spec.nodeName%3Db"))), "3");
+}
+
 TEST_F(ApiServerTest, EventsHaveTwoFacesAndAnHourToLive) {
   const std::string newer = "/apis/events.k8s.io/v1/namespaces/default/events";
   ASSERT_EQ(

@@ -211,6 +211,8 @@ Task<void> Network::accompany(std::weak_ptr<Feed> weak) {
 }
 
 const Network::Weather& Network::weather(const std::string& collection) const {
+  // Asked for every stream after every change; mostly there is but one weather, that of all.
+  if (weather_.size() == 1) return weather_.begin()->second;
   const auto own = weather_.find(collection);
   return own == weather_.end() ? weather_.find("")->second : own->second;
 }

@@ -128,6 +128,21 @@ TEST_F(SchedulerTest, PodsThatWereThereBeforeTheFirstCount) {
   EXPECT_EQ(node_of("p"), "(none)");
 }
 
+TEST_F(SchedulerTest, TaintsKeepAwayWhoDoesNotBearThem) {
+  add_node("batch-1", R"({"taints":[{"key":"batch","effect":"NoSchedule"}]})", "8");
+  add_node("batch-2", R"({"taints":[{"key":"batch","effect":"NoSchedule"}]})", "16");
+  add_node("closed", R"({"unschedulable":true})", "32");
+  add_node("plain", "{}", "4");
+  const std::string bears = R"({"tolerations":[{"key":"batch","operator":"Exists"}],)" + asking("3").substr(1);
+  add_pod("anyone", asking("3"));
+  add_pod("batch-a", bears);
+  add_pod("batch-b", bears);
+  time.run_for(io::seconds{1});
+  EXPECT_EQ(node_of("anyone"), "plain");
+  EXPECT_EQ(node_of("batch-a"), "batch-1");
+  EXPECT_EQ(node_of("batch-b"), "batch-2");
+}
+
 TEST_F(SchedulerTest, PreferencesComeBeforeRoom) {
   add_node("a");
   add_node("b", "{}", "2", "z2");

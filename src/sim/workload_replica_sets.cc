@@ -32,8 +32,7 @@ std::vector<const PodFacts*> by_cost(const std::vector<const PodFacts*>& pods) {
   return order;
 }
 
-bool has_template_labels(const PodFacts& pod, const json::value& set) {
-  const json::value* wanted = find(set, {"spec", "template", "metadata", "labels"});
+bool has_labels(const PodFacts& pod, const json::value* wanted) {
   if (!wanted || !wanted->is_object()) return true;
   return std::all_of(wanted->get_object().begin(), wanted->get_object().end(), [&](const auto& one) {
     const auto has = pod.labels.find(one.key());
@@ -44,13 +43,15 @@ bool has_template_labels(const PodFacts& pod, const json::value& set) {
 
 void write_replica_set_status(WorkloadWorld& world, const json::value& set, Again& again) {
   int64_t replicas = 0, labelled = 0, ready = 0, available = 0, terminating = 0;
+  const json::value* wanted = find(set, {"spec", "template", "metadata", "labels"});
+  const int64_t min_ready = spec_number(set, "minReadySeconds", 0);
   for (const PodFacts* pod : world.pods_of(uid_of(set))) {
     if (pod->terminating && !pod->ended) ++terminating;
     if (!pod->active()) continue;
     ++replicas;
-    labelled += has_template_labels(*pod, set) ? 1 : 0;
+    labelled += has_labels(*pod, wanted) ? 1 : 0;
     ready += pod->ready ? 1 : 0;
-    available += is_available(*pod, spec_number(set, "minReadySeconds", 0), world.now(), again) ? 1 : 0;
+    available += is_available(*pod, min_ready, world.now(), again) ? 1 : 0;
   }
   json::object status{{"replicas", replicas}};
   if (labelled > 0) status["fullyLabeledReplicas"] = labelled;

@@ -38,6 +38,9 @@ bool is_in(std::string_view collection, std::string_view path) {
   return path.substr(0, path.rfind('/')).ends_with(collection.substr(collection.rfind('/')));
 }
 
+// The dependents that are no pods are ReplicaSets, in a group of their own.
+bool is_pod(std::string_view path) { return path.starts_with("/api/v1/"); }
+
 }  // namespace
 
 std::vector<json::value> WorkloadWorld::dependents(std::string_view collection, std::string_view owner_uid) const {
@@ -56,7 +59,7 @@ std::vector<const PodFacts*> WorkloadWorld::pods_of(std::string_view owner_uid) 
   if (found == dependents_.end()) return out;
   out.reserve(found->second.size());
   for (const auto& [path, one] : found->second) {
-    if (!is_in(kPodsPath, path)) continue;
+    if (!is_pod(path)) continue;
     if (!one.pod) one.pod.emplace(*api_.parsed(one.object));
     out.push_back(&*one.pod);
   }

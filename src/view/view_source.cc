@@ -3,10 +3,10 @@
 #include <memory>
 #include <utility>
 
+#include "controllers/slot/kind.h"
 #include "kube/cache.h"
 #include "kube/lock.h"
 #include "kube/node.h"
-#include "controllers/slot/kind.h"
 #include "replica/controllers.h"
 #include "replica/replica.h"
 #include "view/changes.h"
@@ -42,7 +42,8 @@ web::ViewSource view_source(Shown shown, Changes& changes, std::function<io::Tas
   source.node = [shown](std::string_view name) { return story(shown, name); };
   for (const controllers::Kind* kind : replica::controller_kinds()) {
     const kube::Resource& object = kind->object;
-    source.objects[object.plural] = {object.kind, [shown, &object](std::string_view name) -> std::optional<std::string> {
+    source.objects[object.plural] = {object.kind,
+                                     [shown, &object](std::string_view name) -> std::optional<std::string> {
                                        const auto node = node_of_object(shown.replica, object.plural, name);
                                        return node ? story(shown, *node) : std::nullopt;
                                      }};

@@ -58,9 +58,9 @@ class ViewApiTest : public testing::Test {
     from.node = [](std::string_view name) {
       return name == "n 1" ? std::optional<std::string>("{\"node\":1}") : std::nullopt;
     };
-    from.objects["nodemaintenances"] = {"NodeMaintenance", [](std::string_view name) {
-                                          return name == "m" ? std::optional<std::string>("{\"node\":2}") : std::nullopt;
-                                        }};
+    from.objects["nodemaintenances"] = {
+        "NodeMaintenance",
+        [](std::string_view name) { return name == "m" ? std::optional<std::string>("{\"node\":2}") : std::nullopt; }};
     from.timeline = [](std::string_view node) { return "{\"of\":\"" + std::string(node) + "\"}"; };
     return from;
   }

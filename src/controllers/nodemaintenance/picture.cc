@@ -135,8 +135,8 @@ controllers::Job job_of(const kube::Object& object) {
   } else if (!status.last_error.empty()) {
     job.held_up = status.last_error;
   } else {
-    job.held_up = status.pending.empty() ? "it has not been taken up"
-                                         : fmt::format("{} pods are left", status.pending.size());
+    job.held_up =
+        status.pending.empty() ? "it has not been taken up" : fmt::format("{} pods are left", status.pending.size());
   }
   return job;
 }
@@ -155,8 +155,7 @@ void append_maintenance(std::string& out, const Maintenance& maintenance) {
   if (const auto since = io::parse_rfc3339(maintenance.created)) append_json(members.next("since"), *since);
 }
 
-std::optional<controllers::Entry> Told::entry_of(const kube::EventRecord& event, io::Wall time,
-                                                 const NodeOf& node_of) {
+std::optional<controllers::Entry> Told::entry_of(const kube::EventRecord& event, io::Wall time, const NodeOf& node_of) {
   if (event.regarding.kind != kResource.kind) return std::nullopt;
   const std::string& name = event.regarding.name;
   if (auto node = node_of(name)) nodes_[name] = std::move(*node);

@@ -15,7 +15,7 @@ struct Job {
     ready,    // the node is out, and whoever asked may work on it
     failed,
   };
-  std::string name;     // of the object
+  std::string name;  // of the object
   std::string node;
   io::Wall created{};
   Stage stage = Stage::waiting;
