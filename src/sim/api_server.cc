@@ -349,12 +349,14 @@ void ApiServer::follow_budget(const Collection& collection, const std::string& k
     const json::value* was = find(*whole, {"spec", "selector"});
     if (was && *was == *selector) return;
   }
-  const auto read = kube::LabelSelector::from_json(kube::JsonView(selector));
-  if (read) {
-    budget_selectors_[std::string(ns)].set(std::string(name), *read);
-  } else if (const auto known = budget_selectors_.find(ns); known != budget_selectors_.end()) {
-    known->second.erase(std::string(name));
+  if (now) {
+    if (const auto read = kube::LabelSelector::from_json(kube::JsonView(selector))) {
+      budget_selectors_[std::string(ns)].set(std::string(name), *read);
+      return;
+    }
   }
+  const auto known = budget_selectors_.find(ns);
+  if (known != budget_selectors_.end()) known->second.erase(std::string(name));
 }
 
 void ApiServer::expire_events() {
