@@ -33,7 +33,8 @@ struct WebhookOptions {
 
 struct RunOptions {
   bool profiles = true;
-  std::vector<std::shared_ptr<const controllers::Choice>> controllers;  // besides profiles
+  std::vector<std::shared_ptr<const controllers::Choice>> known_controllers;  // besides profiles
+  std::vector<std::shared_ptr<const controllers::Choice>> controllers;        // of these, those that are to run
   std::string config = "./config/maintenance.yaml";
   bool strict_config = false;  // refuse files with warnings
   std::string kubeconfig;

@@ -79,6 +79,7 @@ class Process {
             .ns = options.leader_election_namespace.empty() ? cluster.ns : options.leader_election_namespace,
             .profiles = options.profiles,
             .controllers = options.controllers,
+            .webhooks = options.known_controllers,
             .leader_election = options.leader_election && !options.dry_run,
             .cache_pods = options.cache_pods,
             .strict_config = options.strict_config,

@@ -59,7 +59,8 @@ void add_controllers(CLI::App& command, RunOptions& options) {
   std::map<std::string, std::shared_ptr<const controllers::Choice>, std::less<>> choices;
   for (const controllers::Kind* kind : replica::controller_kinds()) {
     known += ", " + std::string(kind->name);
-    choices.emplace(kind->name, kind->with_flags(command));
+    options.known_controllers.push_back(kind->with_flags(command));
+    choices.emplace(kind->name, options.known_controllers.back());
   }
   command
       .add_option_function<std::vector<std::string>>(

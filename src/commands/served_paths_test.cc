@@ -5,6 +5,7 @@
 #include <map>
 
 #include "commands/dashboard_server.h"
+#include "controllers/nodemaintenance/hosted.h"
 #include "controllers/nodemaintenance/names.h"
 #include "io/files.h"
 #include "io/http.h"
@@ -76,9 +77,10 @@ class ServedPathsTest : public testing::Test {
   std::unique_ptr<kube::Transport> transport = api.connect(loop);
   std::unique_ptr<io::HttpClient> http = io::make_http_client(loop, {});
   std::unique_ptr<io::MailClient> mail = io::make_mail_client(loop, {});
-  replica::Replica replica{{loop, files, random, *transport, *transport, *http, *mail,
-                            [](std::string_view) -> std::optional<std::string> { return std::nullopt; }, io::Log()},
-                           {.config = "/nowhere", .host = "careen-1", .ns = "kube-system"}};
+  replica::Replica replica{
+      {loop, files, random, *transport, *transport, *http, *mail,
+       [](std::string_view) -> std::optional<std::string> { return std::nullopt; }, io::Log()},
+      {.config = "/nowhere", .host = "careen-1", .ns = "kube-system", .webhooks = {nodemaintenance::kind().usual()}}};
   bool dashboard_ = false;
 };
 

@@ -52,7 +52,7 @@ kube::Client& Replica::reader() { return core_->open_client_; }
 std::vector<web::Route> Replica::webhooks(io::Log log) {
   const web::WebhookParts parts{core_->loop_, core_->open_client_, core_->metrics_, std::move(log)};
   std::vector<web::Route> all;
-  for (const auto& choice : core_->options_.controllers) {
+  for (const auto& choice : core_->options_.webhooks) {
     for (web::Route& route : choice->webhooks(parts)) all.push_back(std::move(route));
   }
   return all;

@@ -82,6 +82,8 @@ struct ReplicaOptions {
   std::string ns;      // of the locks and the ledger
   bool profiles = true;
   std::vector<std::shared_ptr<const controllers::Choice>> controllers = {};  // besides profiles
+  // Whose webhooks are answered, whether they run here or not.
+  std::vector<std::shared_ptr<const controllers::Choice>> webhooks = {};
   bool leader_election = false;
   bool cache_pods = true;
   bool strict_config = false;
