@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "io/whole_seconds.h"
 #include "kube/json.h"
 
 namespace careen::budget {
@@ -64,8 +65,8 @@ class Reader {
       return expected(where + ".since", value["since"], "a time such as \"2026-03-01T10:00:00Z\"");
     if (value["reason"] && !reason) return expected(where + ".reason", value["reason"], "a text");
     record_.pauses.insert_or_assign(
-        std::string(profile), Pause{std::string(profile), std::string(*by), std::chrono::floor<io::seconds>(*time),
-                                    std::string(reason.value_or(""))});
+        std::string(profile),
+        Pause{std::string(profile), std::string(*by), io::whole_seconds(*time), std::string(reason.value_or(""))});
   }
 
   void expected(const std::string& where, JsonView value, std::string_view what) {
@@ -112,7 +113,7 @@ std::string PauseRecord::text() const {
 }
 
 void Pauses::unknown(std::string why, io::Wall since) {
-  Pause all{"", kOurselves, std::chrono::floor<io::seconds>(since), std::move(why)};
+  Pause all{"", kOurselves, io::whole_seconds(since), std::move(why)};
   // The same again is no change, and it began when it began.
   if (unknown_ && unknown_->reason == all.reason) return;
   unknown_ = std::move(all);

@@ -4,6 +4,8 @@
 
 #include <limits>
 
+#include "io/whole_seconds.h"
+
 namespace careen::io {
 
 namespace {
@@ -66,7 +68,7 @@ std::string format_rfc3339(Wall t) {
   return out;
 }
 
-std::string format_whole_seconds(Wall t) { return format_rfc3339(std::chrono::floor<seconds>(t)); }
+std::string format_whole_seconds(Wall t) { return format_rfc3339(whole_seconds(t)); }
 
 std::string format_micro_time(Wall t) {
   if (t == Wall::min()) return "0001-01-01T00:00:00.000000Z";

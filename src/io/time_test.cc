@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "io/whole_seconds.h"
+
 namespace careen::io {
 namespace {
 
@@ -55,6 +57,16 @@ TEST(TimeTest, FormatsTheFirstMoments) {
   EXPECT_EQ(format_micro_time(Wall::min()), "0001-01-01T00:00:00.000000Z");
   EXPECT_EQ(format_rfc3339(Wall::min() + Duration{1}), "1677-09-21T00:12:43.145224193Z");
   EXPECT_EQ(format_micro_time(Wall{Duration{-1}}), "1969-12-31T23:59:59.999999Z");
+}
+
+TEST(WholeSeconds, OfATimeBeforeWhatCanBeCounted) {
+  const auto ancient = parse_rfc3339("0678-03-02T09:00:00Z");
+  ASSERT_TRUE(ancient);
+  EXPECT_EQ(whole_seconds(*ancient), *ancient);
+  EXPECT_EQ(format_whole_seconds(*ancient), format_rfc3339(Wall::min()));
+  EXPECT_EQ(whole_seconds(Wall::min() + Duration{999'999'999}), Wall::min());
+  EXPECT_EQ(whole_seconds(Wall(milliseconds{-1500})), Wall(seconds{-2}));
+  EXPECT_EQ(whole_seconds(Wall(milliseconds{1500})), Wall(seconds{1}));
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "io/whole_seconds.h"
 #include "plan/plan_forms.h"
 
 namespace careen::plan {
@@ -40,7 +41,7 @@ std::string calendar_text(std::string_view text) {
 // 20260302T100000Z
 std::string stamp(io::Wall time) {
   std::string out;
-  for (const char c : io::format_rfc3339(std::chrono::floor<io::seconds>(time))) {
+  for (const char c : io::format_rfc3339(io::whole_seconds(time))) {
     if (c != '-' && c != ':') out += c;
   }
   return out;

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "io/whole_seconds.h"
 #include "kube/json.h"
 #include "plan/plan_forms.h"
 
@@ -11,7 +12,7 @@ using kube::Json;
 
 namespace {
 
-std::string in_seconds(io::Wall time) { return io::format_rfc3339(std::chrono::floor<io::seconds>(time)); }
+std::string in_seconds(io::Wall time) { return io::format_rfc3339(io::whole_seconds(time)); }
 
 Json row_document(const PlanRow& row) {
   Json out = Json::object({{"node", row.node}, {"profile", row.profile}});

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "io/whole_seconds.h"
 #include "plan/plan_forms.h"
 
 namespace careen::plan {
@@ -91,7 +92,7 @@ io::Duration step_of(const Axis& axis) {
 }
 
 std::string tick_text(io::Wall time, io::Duration step) {
-  const std::string text = io::format_rfc3339(std::chrono::floor<io::seconds>(time));
+  const std::string text = io::format_rfc3339(io::whole_seconds(time));
   if (step >= io::hours{24}) return text.substr(5, 5);
   if (step < io::minutes{1}) return text.substr(11, 8);
   return text.substr(11, 5) == "00:00" ? text.substr(5, 5) : text.substr(11, 5);

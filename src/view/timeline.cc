@@ -5,6 +5,7 @@
 #include <tuple>
 #include <utility>
 
+#include "io/whole_seconds.h"
 #include "kube/json_writer.h"
 
 namespace careen::view {
@@ -66,9 +67,7 @@ void Timeline::add(Entry entry) {
 
 void Timeline::add_past(std::vector<Entry> past) {
   std::set<std::pair<std::string, io::Wall>> known;
-  const auto stamp = [](const Entry& entry) {
-    return std::pair(identity(entry), io::Wall(std::chrono::floor<io::seconds>(entry.time)));
-  };
+  const auto stamp = [](const Entry& entry) { return std::pair(identity(entry), io::whole_seconds(entry.time)); };
   for (const Entry& entry : entries_) known.insert(stamp(entry));
   std::erase_if(past, [&](const Entry& entry) {
     return !known.insert(stamp(entry)).second || (!entries_.empty() && entry.time >= entries_.front().time);

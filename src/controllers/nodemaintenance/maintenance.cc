@@ -7,6 +7,7 @@
 
 #include "controllers/nodemaintenance/drain_spec.h"
 #include "controllers/nodemaintenance/names.h"
+#include "io/whole_seconds.h"
 
 namespace careen::nodemaintenance {
 
@@ -55,7 +56,7 @@ Status parse_status(JsonView json) {
 std::string seconds_text(io::Wall when) {
   // No time at all; the second it lies in begins before what can be counted.
   if (when == io::Wall::min()) return io::format_rfc3339(when);
-  return io::format_rfc3339(std::chrono::floor<io::seconds>(when));
+  return io::format_rfc3339(io::whole_seconds(when));
 }
 
 Json number_or_null(int64_t number) { return number == 0 ? Json() : Json(number); }
