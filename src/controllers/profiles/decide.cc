@@ -16,7 +16,6 @@
 #include "controllers/profiles/message_text.h"
 #include "controllers/profiles/names.h"
 #include "controllers/profiles/node_draft.h"
-#include "controllers/profiles/occupancy.h"
 #include "controllers/profiles/stagger_leases.h"
 #include "controllers/profiles/trigger_context.h"
 #include "drain/holds.h"
@@ -633,7 +632,7 @@ class Decider {
     if (!world_.ledger || world_.ledger->fits(draft_.base().uid)) return false;
     hold_up(why, Verdict::no, "the ledger is full: {} admissions are under way, and this one has to be recorded too",
             world_.ledger->entries().size());
-    BudgetKey room;
+    budget::Key room;
     room.ledger = true;
     decision_.waits.push_back({std::move(room), data.transition, std::nullopt});
     return true;

@@ -31,10 +31,10 @@ class PrometheusInstant final : public Check {
     const auto state = context.facts.observations.state(source_, context.now);
     CheckResult result;
     // A value that has not arrived yet is a place that no node can take; the nodes that wait get it in turn.
-    BudgetKey key;
+    budget::Key key;
     key.max = 1;
     key.observation = source_;
-    result.budget.emplace(key, BudgetUse{state.kind == ObservationKind::pending ? 1 : 0, std::nullopt});
+    result.budget.emplace(key, budget::Use{state.kind == ObservationKind::pending ? 1 : 0, std::nullopt});
     if (context.explain) result.info = {{"url", shown_url_}, {"query", shown_query_}, {"expr", shown_expression_}};
     if (state.kind == ObservationKind::pending) {
       result.pending = true;

@@ -84,7 +84,7 @@ class FleetChecksTest : public WorldTest {
     pod.node = on;
     pod.flags.marked = prefers;
     pods.put(pod);
-    std::vector<Topic> told;
+    std::vector<budget::Topic> told;
     fleet.pods_changed(on, told);
   }
   void put_data(std::string_view name, std::string data) {

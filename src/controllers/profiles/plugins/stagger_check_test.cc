@@ -176,7 +176,7 @@ TEST_F(StaggerCheckTest, ChangesOfALeaseConcernItsGroup) {
 }
 
 TEST_F(StaggerCheckTest, TheBudgetOfAGroup) {
-  BudgetKey key;
+  budget::Key key;
   key.lease = "ops/turn";
   key.max = 3;
   EXPECT_EQ(measure(lease_facts, key, now).used, 0);

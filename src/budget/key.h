@@ -11,11 +11,11 @@
 #include "io/time.h"
 #include "observe/prometheus_query.h"
 
-namespace careen::profiles {
+namespace careen::budget {
 
 // Which nodes a limit looks at. Empty: all of them.
 struct Scope {
-  std::string profile;                                      // the profile label names it
+  std::string subset;                                       // a profile: what is in it, a NodeReader says
   std::vector<std::pair<std::string, std::string>> labels;  // all equal
 
   auto operator<=>(const Scope&) const = default;
@@ -25,7 +25,7 @@ struct Scope {
 
 // A limited number of places, shared by all nodes that ask for one of the same kind. Most are places in a scope of
 // nodes under maintenance; a group of leases, a value that one node may use, or room in the ledger are such places too.
-struct BudgetKey {
+struct Key {
   Scope scope;
   int64_t max = 0;
   io::Duration skip_after{};  // not zero: maintenances older than this do not count any more
@@ -33,20 +33,20 @@ struct BudgetKey {
   std::optional<observe::PrometheusQuery> observation = std::nullopt;  // a value that was asked for, instead of a scope
   bool ledger = false;  // room in the ledger's record, instead of a scope
   bool counts_nodes() const { return lease.empty() && !observation && !ledger; }
-  auto operator<=>(const BudgetKey&) const = default;
+  auto operator<=>(const Key&) const = default;
 };
 
-struct BudgetUse {
+struct Use {
   int64_t used = 0;
   // When all places are taken: without any change, one becomes free at this time.
   std::optional<io::Wall> free_at;
 };
 
 // A budget without a free place, and since when this node wants one.
-struct BudgetWait {
-  BudgetKey key;
+struct Wait {
+  Key key;
   io::Wall since{};
   std::optional<io::Wall> free_at;
 };
 
-}  // namespace careen::profiles
+}  // namespace careen::budget
