@@ -1,4 +1,4 @@
-// Limits as checks speak of them: whose places are counted, how many there are and how many are taken.
+// Limits as those speak of them who need a place: whose places are counted, how many there are and how many are taken.
 #pragma once
 
 #include <compare>
@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "io/time.h"
@@ -23,23 +24,44 @@ struct Scope {
   std::string text() const;
 };
 
-// A limited number of places, shared by all nodes that ask for one of the same kind. Most are places in a scope of
-// nodes under maintenance; a group of leases, a value that one node may use, or room in the ledger are such places too.
-struct Key {
+// Places in a scope of nodes under maintenance.
+struct NodePlaces {
   Scope scope;
   int64_t max = 0;
   io::Duration skip_after{};  // not zero: maintenances older than this do not count any more
-  std::string lease = {};     // not empty: leases of that name, namespace/name, instead of a scope
-  std::optional<observe::PrometheusQuery> observation = std::nullopt;  // a value that was asked for, instead of a scope
-  bool ledger = false;  // room in the ledger's record, instead of a scope
-  bool counts_nodes() const { return lease.empty() && !observation && !ledger; }
-  auto operator<=>(const Key&) const = default;
+  auto operator<=>(const NodePlaces&) const = default;
 };
+
+// Leases of a name, <group>-0 to <group>-<max − 1>, each for one node.
+struct LeasePlaces {
+  std::string group;  // namespace/name
+  int64_t max = 0;
+  auto operator<=>(const LeasePlaces&) const = default;
+};
+
+// A value that was asked for, which one node may use.
+struct ObservedValue {
+  observe::PrometheusQuery source;
+  auto operator<=>(const ObservedValue&) const = default;
+};
+
+// Room in the ledger's record.
+struct LedgerRoom {
+  auto operator<=>(const LedgerRoom&) const = default;
+};
+
+// A limited number of places, shared by all nodes that ask for one of the same kind. Node places come first in order,
+// and those of one scope beside each other.
+using Key = std::variant<NodePlaces, LeasePlaces, ObservedValue, LedgerRoom>;
 
 struct Use {
   int64_t used = 0;
+  int64_t max = 0;
   // When all places are taken: without any change, one becomes free at this time.
-  std::optional<io::Wall> free_at;
+  std::optional<io::Wall> free_at = std::nullopt;
+
+  bool full() const { return used >= max; }
+  int64_t free() const { return full() ? 0 : max - used; }
 };
 
 // A budget without a free place, and since when this node wants one.

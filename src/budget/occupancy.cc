@@ -82,17 +82,17 @@ const Occupancy::Members& Occupancy::members(const Scope& scope) const {
 
 namespace {
 
-bool forgets(const Key& key) { return key.skip_after > io::Duration{0}; }
+bool forgets(const NodePlaces& places) { return places.skip_after > io::Duration{0}; }
 
 // When the maintenance grows too old to count. Of one that is yet to begin, or whose data nobody can read, it is not
 // known, and it never does: no node's nonsense decides about others.
-io::Wall leaves_at(const Key& key, const Occupancy::Member& member) {
+io::Wall leaves_at(const NodePlaces& places, const Occupancy::Member& member) {
   if (!member.in_state || member.admitted || !member.in_state->changed) return io::Wall::max();
   io::Wall newest = io::Wall::min();
   for (const auto& [subset, time] : *member.in_state->changed) {
-    if (key.scope.subset.empty() || subset == key.scope.subset) newest = std::max(newest, time);
+    if (places.scope.subset.empty() || subset == places.scope.subset) newest = std::max(newest, time);
   }
-  return io::add(newest, key.skip_after);
+  return io::add(newest, places.skip_after);
 }
 
 bool kept_for(std::string_view asking, const std::string& name, const Occupancy::Member& member) {
@@ -101,10 +101,10 @@ bool kept_for(std::string_view asking, const std::string& name, const Occupancy:
 
 }  // namespace
 
-Use measure(const Occupancy& occupancy, const Key& key, io::Wall now, std::string_view asking) {
-  Use use;
-  const Occupancy::Members& members = occupancy.members(key.scope);
-  if (!forgets(key)) {
+Use measure(const Occupancy& occupancy, const NodePlaces& places, io::Wall now, std::string_view asking) {
+  Use use{.used = 0, .max = places.max};
+  const Occupancy::Members& members = occupancy.members(places.scope);
+  if (!forgets(places)) {
     const auto own = members.find(asking);
     use.used =
         static_cast<int64_t>(members.size()) - (own != members.end() && kept_for(asking, own->first, own->second));
@@ -113,26 +113,27 @@ Use measure(const Occupancy& occupancy, const Key& key, io::Wall now, std::strin
   std::vector<io::Wall> leaving;
   for (const auto& [name, member] : members) {
     if (kept_for(asking, name, member)) continue;
-    const io::Wall leaves = leaves_at(key, member);
+    const io::Wall leaves = leaves_at(places, member);
     if (leaves <= now) continue;
     if (leaves != io::Wall::max()) leaving.push_back(leaves);
     ++use.used;
   }
+  if (!use.full() || use.max <= 0) return use;
   // So many have to grow old before one place is free.
-  const int64_t surplus = use.used - key.max;
-  if (surplus >= 0 && surplus < static_cast<int64_t>(leaving.size())) {
-    std::nth_element(leaving.begin(), leaving.begin() + surplus, leaving.end());
-    use.free_at = leaving[static_cast<size_t>(surplus)];
+  const auto surplus = static_cast<size_t>(use.used - use.max);
+  if (surplus < leaving.size()) {
+    std::nth_element(leaving.begin(), leaving.begin() + static_cast<std::ptrdiff_t>(surplus), leaving.end());
+    use.free_at = leaving[surplus];
   }
   return use;
 }
 
-std::vector<std::string> holders(const Occupancy& occupancy, const Key& key, io::Wall now, std::string_view asking,
-                                 size_t most) {
+std::vector<std::string> holders(const Occupancy& occupancy, const NodePlaces& places, io::Wall now,
+                                 std::string_view asking, size_t most) {
   std::vector<std::string_view> names;
-  for (const auto& [name, member] : occupancy.members(key.scope)) {
+  for (const auto& [name, member] : occupancy.members(places.scope)) {
     if (kept_for(asking, name, member)) continue;
-    if (forgets(key) && leaves_at(key, member) <= now) continue;
+    if (forgets(places) && leaves_at(places, member) <= now) continue;
     names.push_back(name);
   }
   const size_t shown = std::min(most, names.size());

@@ -61,9 +61,9 @@ class Occupancy {
 };
 
 // A place that is merely kept for `asking` does not count against it.
-Use measure(const Occupancy& occupancy, const Key& key, io::Wall now, std::string_view asking = {});
+Use measure(const Occupancy& occupancy, const NodePlaces& places, io::Wall now, std::string_view asking = {});
 // The nodes that have those places, for people: the first ones by name, as people count.
-std::vector<std::string> holders(const Occupancy& occupancy, const Key& key, io::Wall now, std::string_view asking,
-                                 size_t most);
+std::vector<std::string> holders(const Occupancy& occupancy, const NodePlaces& places, io::Wall now,
+                                 std::string_view asking, size_t most);
 
 }  // namespace careen::budget

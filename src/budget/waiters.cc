@@ -1,6 +1,7 @@
 #include "budget/waiters.h"
 
-#include <algorithm>
+#include <limits>
+#include <variant>
 
 namespace careen::budget {
 
@@ -48,10 +49,11 @@ std::vector<std::string> Waiters::offer(const Key& key, int64_t free) {
 
 std::vector<Key> Waiters::waited_for(const Scope& scope) const {
   std::vector<Key> keys;
-  // Keys sort by scope first.
-  for (auto it = queues_.lower_bound({scope, std::numeric_limits<int64_t>::min(), io::Duration::min(), {}, {}});
-       it != queues_.end() && it->first.scope == scope; ++it) {
-    if (it->first.counts_nodes()) keys.push_back(it->first);
+  const NodePlaces first{scope, std::numeric_limits<int64_t>::min(), io::Duration::min()};
+  for (auto it = queues_.lower_bound(first); it != queues_.end(); ++it) {
+    const NodePlaces* const places = std::get_if<NodePlaces>(&it->first);
+    if (!places || places->scope != scope) break;
+    keys.push_back(it->first);
   }
   return keys;
 }

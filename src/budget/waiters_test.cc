@@ -16,9 +16,9 @@ class WaitersTest : public testing::Test {
   void wait(std::string_view node, int since) { waiters.update(node, {{zone, at(since), std::nullopt}}, {}); }
 
   const Scope scope{"", {{"zone", "a"}}};
-  const Key zone{scope, 3, {}};
-  const Key tighter{scope, 1, {}};
-  const Key all{{}, 3, {}};
+  const Key zone = NodePlaces{scope, 3, {}};
+  const Key tighter = NodePlaces{scope, 1, {}};
+  const Key all = NodePlaces{{}, 3, {}};
   Waiters waiters;
 };
 
@@ -78,6 +78,9 @@ TEST_F(WaitersTest, FindsTheBudgetsOfAScope) {
   EXPECT_THAT(waiters.waited_for(scope), UnorderedElementsAre(zone, tighter));
   EXPECT_THAT(waiters.waited_for({}), ElementsAre(all));
   EXPECT_THAT(waiters.waited_for({"p", {}}), IsEmpty());
+  waiters.update("c", {{LeasePlaces{"ns/turn", 3}, at(1), std::nullopt}, {LedgerRoom{}, at(1), std::nullopt}}, {});
+  EXPECT_THAT(waiters.waited_for({}), ElementsAre(all)) << "other places are in no scope";
+  EXPECT_THAT(waiters.waited_for({"z", {}}), IsEmpty());
 }
 
 TEST_F(WaitersTest, TellsWhoWaitsForAScopeToFill) {

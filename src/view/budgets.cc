@@ -58,24 +58,25 @@ void set_free_at(Budget& budget, const budget::Use& use) {
   if (use.free_at) budget.free_at = std::chrono::floor<io::microseconds>(*use.free_at);
 }
 
-Budget limit(const replica::Replica& replica, const std::string& name, const budget::Key& key) {
+Budget limit(const replica::Replica& replica, const std::string& name, const budget::NodePlaces& places) {
   const profiles::Facts& facts = replica.controller().facts();
   const io::Wall now = replica.now();
-  const budget::Use use = budget::measure(facts.occupancy, key, now);
+  const budget::Use use = budget::measure(facts.occupancy, places, now);
   Budget budget{
-      .kind = "maxMaintenance", .name = name, .scope = scope_text(key.scope), .max = key.max, .used = use.used};
-  for (const auto& [node, member] : facts.occupancy.members(key.scope)) budget.reserved += member.in_state ? 0 : 1;
-  budget.holders = budget::holders(facts.occupancy, key, now, {}, kMostHolders);
+      .kind = "maxMaintenance", .name = name, .scope = scope_text(places.scope), .max = places.max, .used = use.used};
+  for (const auto& [node, member] : facts.occupancy.members(places.scope)) budget.reserved += member.in_state ? 0 : 1;
+  budget.holders = budget::holders(facts.occupancy, places, now, {}, kMostHolders);
   set_free_at(budget, use);
   return budget;
 }
 
-Budget leases(const replica::Replica& replica, const std::string& name, const budget::Key& key) {
+Budget leases(const replica::Replica& replica, const std::string& name, const budget::LeasePlaces& places) {
   const profiles::StaggerLeases& facts = replica.controller().facts().leases;
   const io::Wall now = replica.now();
-  const budget::Use use = profiles::measure(facts, key, now);
-  Budget budget{.kind = "stagger", .name = name, .scope = "leases " + key.lease, .max = key.max, .used = use.used};
-  const profiles::LeaseGroup group(key.lease, key.max);
+  const budget::Use use = profiles::measure(facts, places, now);
+  Budget budget{
+      .kind = "stagger", .name = name, .scope = "leases " + places.group, .max = places.max, .used = use.used};
+  const profiles::LeaseGroup group(places.group, places.max);
   for (size_t i = 0; i < group.parallel() && budget.holders.size() < kMostHolders; ++i) {
     const std::string& lease = group.lease_key(i);
     const std::string* taker = facts.taken_by(lease);
@@ -106,7 +107,9 @@ void add_limits(const replica::Replica& replica, std::vector<Budget>& all) {
       if (result.budget) keys.insert(result.budget->first);
     }
     for (const budget::Key& key : keys) {
-      Budget budget = key.lease.empty() ? limit(replica, instance.name, key) : leases(replica, instance.name, key);
+      const auto* const nodes = std::get_if<budget::NodePlaces>(&key);
+      Budget budget = nodes ? limit(replica, instance.name, *nodes)
+                            : leases(replica, instance.name, std::get<budget::LeasePlaces>(key));
       budget.waiting = controller.waiters().waiting(key);
       all.push_back(std::move(budget));
     }

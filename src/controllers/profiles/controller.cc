@@ -13,6 +13,7 @@
 #include "controllers/profiles/names.h"
 #include "controllers/profiles/observation_topic.h"
 #include "drain/engine.h"
+#include "io/overloaded.h"
 #include "io/problems.h"
 #include "kube/client.h"
 #include "kube/decode.h"
@@ -44,6 +45,12 @@ constexpr int kRetriesInFlight = 4;
 bool wants_details(const kube::Node& node) {
   const kube::Atom* details = node.label(kLogDetailsLabel);
   return details && *details == "true";
+}
+
+// A place may become free without any change in the cluster.
+bool frees_itself(const budget::Key& key) {
+  const auto* const nodes = std::get_if<budget::NodePlaces>(&key);
+  return nodes ? nodes->skip_after > io::Duration{0} : std::holds_alternative<budget::LeasePlaces>(key);
 }
 
 // Nothing but our own touch has changed: there is nothing new to decide.
@@ -148,7 +155,8 @@ void Controller::pods_known() {
 
 void Controller::lease_changed(const std::string& key) {
   const auto belongs = [&](const budget::Key& budget) {
-    return !budget.lease.empty() && key.starts_with(budget.lease) && key[budget.lease.size()] == '-';
+    const auto* const leases = std::get_if<budget::LeasePlaces>(&budget);
+    return leases && key.starts_with(leases->group) && key[leases->group.size()] == '-';
   };
   for (const budget::Key& budget : waiters_.waited_for_if(belongs)) {
     offer(budget);
@@ -158,10 +166,7 @@ void Controller::lease_changed(const std::string& key) {
 }
 
 void Controller::observation_changed(const observe::PrometheusQuery& source) {
-  for (const budget::Key& budget :
-       waiters_.waited_for_if([&](const budget::Key& key) { return key.observation == source; })) {
-    offer(budget);
-  }
+  offer(budget::ObservedValue{source});
   const budget::Topic topic = topics_.of(observation_topic(source));
   if (is_news(source)) {
     wake_waiting({topic});
@@ -226,24 +231,28 @@ void Controller::refresh_occupancy(std::string_view node) {
 
 void Controller::offer(const budget::Key& key) {
   const budget::Use use = measure_use(key);
-  for (const std::string& node : waiters_.offer(key, key.max - use.used)) queue_.wake(node);
+  for (const std::string& node : waiters_.offer(key, use.free())) queue_.wake(node);
 }
 
 budget::Use Controller::measure_use(const budget::Key& key) const {
   const io::Wall now = p_.loop.wall_now();
-  if (key.ledger) return {-p_.ledger.room(), std::nullopt};
-  if (!key.lease.empty()) return measure(lease_facts_, key, now);
-  if (key.observation) {
-    const bool pending = observations_.state(*key.observation, now).kind == observe::ObservationKind::pending;
-    return {pending ? 1 : 0, std::nullopt};
-  }
-  return measure(occupancy_, key, now);
+  return std::visit(io::Overloaded{
+                        [&](const budget::NodePlaces& places) { return measure(occupancy_, places, now); },
+                        [&](const budget::LeasePlaces& leases) { return measure(lease_facts_, leases, now); },
+                        [&](const budget::ObservedValue& value) {
+                          const bool arrived =
+                              observations_.state(value.source, now).kind != observe::ObservationKind::pending;
+                          return budget::Use{.used = arrived ? 0 : 1, .max = 1};
+                        },
+                        [&](budget::LedgerRoom) { return budget::Use{.used = 0, .max = p_.ledger.room()}; },
+                    },
+                    key);
 }
 
 // A maintenance that grows too old to count, or a lease that runs out, frees its place without any change in the
 // cluster.
 void Controller::follow_age(const budget::Key& key) {
-  if ((key.skip_after <= io::Duration{0} && key.lease.empty()) || waiters_.waiting(key) == 0) return;
+  if (!frees_itself(key) || waiters_.waiting(key) == 0) return;
   const budget::Use use = measure_use(key);
   if (!use.free_at) return;
   auto& alarm = alarms_[key];
@@ -679,9 +688,7 @@ void Controller::release(const std::string& key, const std::string& uid) {
 // Its place in the ledger is another's.
 void Controller::finish(const std::string& uid) {
   p_.ledger.finish(uid);
-  budget::Key room;
-  room.ledger = true;
-  if (waiters_.waiting(room) > 0) offer(room);
+  if (waiters_.waiting(budget::LedgerRoom{}) > 0) offer(budget::LedgerRoom{});
 }
 
 std::vector<std::pair<std::string_view, size_t>> Controller::unfinished() const {

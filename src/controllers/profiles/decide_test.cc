@@ -368,7 +368,7 @@ TEST_F(DecideTest, WaitsForABudgetOnlyIfThatIsWhatBlocks) {
       {{kData, data_of("p", kReq, now - io::hours{3})}, {"approved", "yes"}});
   const Decision decision = decide_on("a");
   ASSERT_THAT(decision.waits, SizeIs(1));
-  EXPECT_EQ(decision.waits[0].key, (budget::Key{{}, 1, {}}));
+  EXPECT_EQ(decision.waits[0].key, budget::Key(budget::NodePlaces{{}, 1, {}}));
   EXPECT_EQ(decision.waits[0].since, now - io::hours{3});
   EXPECT_THAT(decision.rises, IsEmpty());
 }
@@ -382,7 +382,7 @@ TEST_F(DecideTest, WaitsOnlyForBudgetsThatCanHelp) {
   put_in("a", "p", kReq, {{"zone", "x"}});
   Decision decision = decide_on("a");
   ASSERT_THAT(decision.waits, SizeIs(1));
-  EXPECT_EQ(decision.waits[0].key.scope, (budget::Scope{"", {{"zone", "x"}}}));
+  EXPECT_EQ(std::get<budget::NodePlaces>(decision.waits[0].key).scope, (budget::Scope{"", {{"zone", "x"}}}));
   put_in("b", "p", kReq, {{"zone", "x"}, {"go", ""}});
   EXPECT_THAT(decide_on("b").waits, SizeIs(2));
 }
@@ -393,7 +393,7 @@ TEST_F(DecideTest, OfTwoBudgetsOnlyTheFullOneIsWaitedFor) {
   put_in("a", "p", kReq, {{"zone", "x"}});
   Decision decision = decide_on("a");
   ASSERT_THAT(decision.waits, SizeIs(1));
-  EXPECT_EQ(decision.waits[0].key.scope, (budget::Scope{"", {{"zone", "x"}}}));
+  EXPECT_EQ(std::get<budget::NodePlaces>(decision.waits[0].key).scope, (budget::Scope{"", {{"zone", "x"}}}));
   put_in("in2", "p", kIn, {{"zone", "y"}});
   EXPECT_THAT(decide_on("a").waits, SizeIs(2));
 }

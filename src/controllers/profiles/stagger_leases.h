@@ -36,7 +36,7 @@ class LeaseGroup {
   const std::string& lease_key(size_t index) const { return leases_[index]; }
   std::string_view lease_name(size_t index) const { return std::string_view(leases_[index]).substr(slash_ + 1); }
   // Its leases are places for nodes.
-  budget::Key budget() const;
+  budget::LeasePlaces budget() const;
 
  private:
   std::string key_;
@@ -104,6 +104,7 @@ class StaggerLeases {
 };
 
 // The same for a group's budget.
-budget::Use measure(const StaggerLeases& leases, const budget::Key& key, io::Wall now, std::string_view asking = {});
+budget::Use measure(const StaggerLeases& leases, const budget::LeasePlaces& places, io::Wall now,
+                    std::string_view asking = {});
 
 }  // namespace careen::profiles
