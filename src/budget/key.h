@@ -59,6 +59,7 @@ struct Use {
   int64_t max = 0;
   // When all places are taken: without any change, one becomes free at this time.
   std::optional<io::Wall> free_at = std::nullopt;
+  std::string by = {};  // who has them, for people; where it was asked for
 
   bool full() const { return used >= max; }
   int64_t free() const { return full() ? 0 : max - used; }

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "controllers/profiles/check_context.h"
+#include "controllers/profiles/expression_fold.h"
 #include "controllers/profiles/hypervisor_fields.h"
 #include "controllers/profiles/plugins/check_has_key.h"
 #include "controllers/profiles/plugins/plugins.h"
@@ -215,24 +216,16 @@ class Search {
   Search(const profiles::Config& facts, const CheckExpression& expression, const NodeState& state, Editor editor)
       : facts_(facts), expression_(expression), state_(state), editor_(editor) {}
 
-  std::optional<Way> find(int index, bool wanted) const {
-    const CheckExpression::Node& node = expression_.nodes[static_cast<size_t>(index)];
-    switch (node.op) {
-      case CheckExpression::Op::leaf:
-        return leaf(node.left, wanted);
-      case CheckExpression::Op::negate:
-        return find(node.left, !wanted);
-      case CheckExpression::Op::both:
-        return wanted ? together(node, wanted) : either(node, wanted);
-      case CheckExpression::Op::either:
-        return wanted ? either(node, wanted) : together(node, wanted);
-    }
-    return std::nullopt;
+  std::optional<Way> find(bool wanted) const {
+    return profiles::fold(
+        expression_, wanted, [this](size_t place, bool value) { return leaf(place, value); },
+        [this](std::optional<Way> left, std::optional<Way> right) { return together(std::move(left), right); },
+        [](std::optional<Way> left, std::optional<Way> right) { return either(std::move(left), std::move(right)); });
   }
 
  private:
-  std::optional<Way> leaf(int position, bool wanted) const {
-    const int instance = expression_.leaves[static_cast<size_t>(position)];
+  std::optional<Way> leaf(size_t place, bool wanted) const {
+    const int instance = expression_.leaves[place];
     const auto* fact = dynamic_cast<const FactCheck*>(facts_.checks[static_cast<size_t>(instance)].check.get());
     if (!fact || (editor_ == Editor::approver && !fact->is_approval())) return Way{kByItself};
     if (fact->holds(state_) == wanted) return Way{0, {}, {{fact, wanted}}};
@@ -243,9 +236,7 @@ class Search {
     return way;
   }
 
-  std::optional<Way> together(const CheckExpression::Node& node, bool wanted) const {
-    auto left = find(node.left, wanted);
-    const auto right = find(node.right, wanted);
+  std::optional<Way> together(std::optional<Way> left, const std::optional<Way>& right) const {
     if (!left || !right || !left->edit.add(right->edit)) return std::nullopt;
     left->cost += right->cost;
     left->relies_on.insert(left->relies_on.end(), right->relies_on.begin(), right->relies_on.end());
@@ -256,8 +247,7 @@ class Search {
     return left;
   }
 
-  std::optional<Way> either(const CheckExpression::Node& node, bool wanted) const {
-    auto left = find(node.left, wanted), right = find(node.right, wanted);
+  static std::optional<Way> either(std::optional<Way> left, std::optional<Way> right) {
     if (!left) return right;
     if (!right) return left;
     return right->cost < left->cost ? right : left;
@@ -290,7 +280,7 @@ profiles::ConfigReport examine_facts(std::string_view text, std::string_view fil
 std::optional<Edit> edit_for(const profiles::Config& facts, const CheckExpression& expression, bool wanted,
                              const NodeState& state, Editor editor) {
   if (expression.nodes.empty()) return std::nullopt;
-  auto way = Search(facts, expression, state, editor).find(static_cast<int>(expression.nodes.size()) - 1, wanted);
+  auto way = Search(facts, expression, state, editor).find(wanted);
   if (!way) return std::nullopt;
   return std::move(way->edit);
 }

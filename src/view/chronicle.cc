@@ -18,6 +18,7 @@
 #include "kube/client.h"
 #include "kube/events.h"
 #include "kube/json.h"
+#include "kube/lock.h"
 #include "kube/objects.h"
 #include "replica/replica.h"
 
@@ -118,7 +119,7 @@ void Chronicle::Parts::event(const kube::EventRecord& event) {
   // Told by moved(), which knows where it came from.
   if (event.reason == "ChangedMaintenanceState") return;
   if (auto entry = told_by(event, replica.now())) timeline.add(std::move(*entry));
-  const bool begins = event.reason == "LeaderElection" && event.note.ends_with("became leader");
+  const bool begins = event.reason == "LeaderElection" && replica.election().leading();
   if (begins && !std::exchange(past_is_read, true)) scope.spawn(read_past());
 }
 

@@ -87,7 +87,7 @@ void append_transition(std::string& out, const TransitionOutcome& outcome, const
 
 void append_transitions(std::string& out, const ProfileOutcome& outcome, const profiles::Config& config) {
   const auto transitions = transitions_of(outcome, config.find_profile(outcome.name));
-  const std::string held_up = fmt::format("{}", fmt::join(outcome.held_up, "; "));
+  const std::string held_up = held_up_text(outcome);
   bool chosen = false;
   Members array(out, '[', ']');
   for (size_t i = 0; i < transitions.size(); ++i) {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "controllers/profiles/config.h"
-#include "controllers/profiles/expression.h"
+#include "controllers/profiles/expression_fold.h"
 #include "controllers/profiles/outcome.h"
 #include "controllers/profiles/state.h"
 
@@ -20,59 +20,40 @@ using profiles::CheckExpression;
 using profiles::CheckOutcome;
 using profiles::ProfileOutcome;
 using profiles::TransitionOutcome;
-using Op = CheckExpression::Op;
 
 // What one check would have to say instead, in words.
 using LeafText = std::function<std::string(const CheckOutcome& check, bool wanted)>;
 
-// Which checks keep an expression from being true. Only those whose answer would have to change are named.
-class Blockers {
- public:
-  Blockers(const CheckExpression& expression, const std::vector<CheckOutcome>& checks, const LeafText& text)
-      : nodes_(expression.nodes), checks_(checks), text_(text) {
-    values_.reserve(nodes_.size());
-    for (const auto& node : nodes_) values_.push_back(value(node));
-  }
-
-  std::string words() const { return nodes_.empty() ? std::string() : of(static_cast<int>(nodes_.size()) - 1, true); }
-
- private:
-  bool at(int index) const { return values_[static_cast<size_t>(index)]; }
-  const CheckOutcome& check(const CheckExpression::Node& leaf) const { return checks_[static_cast<size_t>(leaf.left)]; }
-
-  bool value(const CheckExpression::Node& node) const {
-    switch (node.op) {
-      case Op::leaf:
-        return check(node).passed;
-      case Op::negate:
-        return !at(node.left);
-      case Op::both:
-        return at(node.left) && at(node.right);
-      case Op::either:
-        break;
-    }
-    return at(node.left) || at(node.right);
-  }
-
-  std::string of(int index, bool wanted, bool within = false) const {
-    const auto& node = nodes_[static_cast<size_t>(index)];
-    const bool unanswered = node.op == Op::leaf && (check(node).pending || !check(node).error.empty());
-    if (at(index) == wanted && !unanswered) return {};
-    if (node.op == Op::leaf) return text_(check(node), wanted);
-    if (node.op == Op::negate) return of(node.left, !wanted, within);
-    // By De Morgan's laws, what has to be false of both is what has to be true of either.
-    const bool all = (node.op == Op::both) == wanted;
-    const std::string left = of(node.left, wanted, !all), right = of(node.right, wanted, !all);
-    if (left.empty() || right.empty()) return left.empty() ? right : left;
-    const std::string both = fmt::format("{} {} {}", left, all ? "and" : "or", right);
-    return within && all ? "(" + both + ")" : both;
-  }
-
-  std::span<const CheckExpression::Node> nodes_;
-  const std::vector<CheckOutcome>& checks_;
-  const LeafText& text_;
-  std::vector<bool> values_;
+// What is said of an expression, or of a part of it.
+struct Said {
+  bool holds = false;
+  std::string text = {};  // empty: nothing has to change
+  bool list = false;      // of several that are needed together
 };
+
+// Which checks keep an expression from being true. Only those whose answer would have to change are named.
+std::string blockers(const CheckExpression& expression, const std::vector<CheckOutcome>& checks, const LeafText& text) {
+  if (expression.nodes.empty()) return {};
+  const auto leaf = [&](size_t place, bool wanted) {
+    const CheckOutcome& check = checks[place];
+    const bool holds = check.passed == wanted;
+    const bool unanswered = check.pending || !check.error.empty();
+    return Said{holds, holds && !unanswered ? std::string() : text(check, wanted)};
+  };
+  const auto all = [](Said left, Said right) {
+    if (left.holds && right.holds) return Said{true};
+    if (left.text.empty() || right.text.empty()) return Said{false, left.text + right.text};
+    return Said{false, left.text + " and " + right.text, true};
+  };
+  const auto any = [](Said left, Said right) {
+    if (left.holds || right.holds) return Said{true};
+    for (Said* one : {&left, &right}) {
+      if (one->list) one->text = "(" + one->text + ")";
+    }
+    return Said{false, left.text + " or " + right.text};
+  };
+  return profiles::fold(expression, true, leaf, all, any).text;
+}
 
 bool is_full(const CheckOutcome& check) { return check.budget && !check.passed && check.error.empty(); }
 
@@ -88,12 +69,9 @@ std::string sentence(const CheckOutcome& check, bool wanted) {
   if (check.pending) return fmt::format("an answer of `{}` ({})", check.instance, check.reason);
   if (!wanted) return fmt::format("`{}` to say no ({})", check.instance, check.reason);
   if (!is_full(check)) return fmt::format("`{}` ({})", check.instance, check.reason);
-  const auto& [key, use] = *check.budget;
-  // The names of those who have the places stand behind the last colon of the reason.
-  const size_t colon = check.reason.rfind(": ");
-  const bool named = !std::holds_alternative<budget::LeasePlaces>(key) && colon != std::string::npos;
-  const std::string who = named ? check.reason.substr(colon) : std::string();
-  return fmt::format("a place in `{}` ({} of {} taken{})", check.instance, use.used, use.max, who);
+  const budget::Use& use = check.budget->second;
+  return fmt::format("a place in `{}` ({} of {} taken{}{})", check.instance, use.used, use.max,
+                     use.by.empty() ? "" : ": ", use.by);
 }
 
 std::string joined(const ProfileOutcome& outcome, std::span<const profiles::Transition> transitions,
@@ -102,14 +80,12 @@ std::string joined(const ProfileOutcome& outcome, std::span<const profiles::Tran
   for (size_t i = 0; i < transitions.size(); ++i) {
     const TransitionOutcome& transition = outcome.transitions[i];
     if (transition.chain_passed) continue;
-    const std::string words = Blockers(transitions[i].check, transition.checks, text).words();
+    const std::string words = blockers(transitions[i].check, transition.checks, text);
     if (words.empty()) continue;
     all += fmt::format("{}{}{}", all.empty() ? "" : ", or ", words, suffix(transition));
   }
   return all;
 }
-
-std::string list(const std::vector<std::string>& texts) { return fmt::format("{}", fmt::join(texts, "; ")); }
 
 const TransitionOutcome* chosen(const ProfileOutcome& outcome) {
   const auto found = std::find_if(outcome.transitions.begin(), outcome.transitions.end(),
@@ -155,6 +131,12 @@ std::span<const profiles::Transition> transitions_of(const ProfileOutcome& outco
   return transitions;
 }
 
+std::string held_up_text(const ProfileOutcome& outcome) {
+  std::string all;
+  for (const Why& why : outcome.held_up) all += (all.empty() ? "" : "; ") + why.text;
+  return all;
+}
+
 std::string clock_text(io::Wall time, io::Wall now) {
   using Days = std::chrono::days;
   // 2026-03-01T10:00:00Z
@@ -175,9 +157,8 @@ std::optional<io::Wall> wake_of(const ProfileOutcome& outcome) {
 }
 
 std::string waits(const ProfileOutcome& outcome, const profiles::Profile* profile) {
-  if (!outcome.paused.empty()) return outcome.paused;
   if (outcome.next != outcome.state) return {};
-  if (!outcome.held_up.empty()) return list(outcome.held_up);
+  if (!outcome.held_up.empty()) return held_up_text(outcome);
   if (const auto* transition = chosen(outcome)) return transition->blocked;
   const std::string words = joined(outcome, transitions_of(outcome, profile), short_text,
                                    [](const TransitionOutcome&) { return std::string(); });
@@ -189,10 +170,9 @@ std::string waits(const ProfileOutcome& outcome, const profiles::Profile* profil
 }
 
 std::string summary(const ProfileOutcome& outcome, const profiles::Profile* profile, io::Wall now) {
-  if (!outcome.paused.empty()) return outcome.paused;
   if (!outcome.error.empty()) return outcome.error;
   if (outcome.next != outcome.state) return "moves to " + outcome.next + " now";
-  if (!outcome.held_up.empty()) return list(outcome.held_up);
+  if (!outcome.held_up.empty()) return held_up_text(outcome);
   std::string blocked;
   for (const TransitionOutcome& transition : outcome.transitions) {
     if (!transition.blocked.empty()) blocked = transition.blocked;

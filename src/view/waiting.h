@@ -21,6 +21,8 @@ namespace careen::view {
 std::string waits(const profiles::ProfileOutcome& outcome, const profiles::Profile* profile);
 // In one sentence.
 std::string summary(const profiles::ProfileOutcome& outcome, const profiles::Profile* profile, io::Wall now);
+// What it waits for besides its checks; empty: nothing.
+std::string held_up_text(const profiles::ProfileOutcome& outcome);
 // When it can next change without anybody doing anything.
 std::optional<io::Wall> wake_of(const profiles::ProfileOutcome& outcome);
 

@@ -212,8 +212,8 @@ bool Controller::Parts::may_write(const std::string& name, const Decision& decis
 }
 
 void Controller::Parts::rehearse(const std::string& name, const Decision& decision) {
-  if (std::exchange(rehearsed[name], decision.why) == decision.why) return;
-  p.log.info("dry run", "name", name, "decision", decision.why);
+  if (std::exchange(rehearsed[name], decision.why.text) == decision.why.text) return;
+  p.log.info("dry run", "name", name, "decision", decision.why.text);
 }
 
 void Controller::Parts::forget(const std::string& name) {

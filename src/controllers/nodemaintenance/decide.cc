@@ -36,6 +36,10 @@ constexpr io::Duration kHandOver = io::seconds{5};
 // The words of the original, whose client refuses to ask for a node without a name.
 constexpr const char* kNamelessText = "resource name may not be empty";
 
+Why doing(std::string text) { return {Why::Verdict::note, std::move(text), {}}; }
+Why waiting(std::string text) { return {Why::Verdict::no, std::move(text), {}}; }
+Why failing(std::string text) { return {Why::Verdict::error, std::move(text), {}}; }
+
 std::string missing_text(std::string_view node) { return fmt::format("nodes \"{}\" not found", node); }
 
 class Deliberation {
@@ -85,14 +89,14 @@ class Deliberation {
     if (draft_.phase != Phase::succeeded) draft_.phase = Phase::running;
     if (is_uncounted()) count_pods();
     obstacle(kPaused, world_.pause->text());
-    report(world_.pause->text(), Stage::planned);
+    report({Why::Verdict::no, world_.pause->text(), {}, Why::Code::paused}, Stage::planned);
   }
 
   // No node is meant, and none ever will be: the name cannot be changed. As with the original it does not fail.
   void miss_name() {
     draft_.phase = Phase::running;
     obstacle("InvalidSpec", kNamelessText);
-    report("it names no node");
+    report(failing("it names no node"));
   }
 
   void miss_node() {
@@ -100,13 +104,13 @@ class Deliberation {
     draft_.lease_errors = 0;
     draft_.pending.clear();
     obstacle("NodeMissing", missing_text(m_.node));
-    report(fmt::format("there is no node {}", m_.node));
+    report(failing(fmt::format("there is no node {}", m_.node)));
   }
 
   // The node of a maintenance that failed before is a new one, or was never seen: nothing is counted yet.
   void enter() {
     if (!world_.pods && now_ < memory_.met + kPodsPatience) {
-      decision_.why = "pods are not known yet";
+      decision_.why = waiting("pods are not known yet");
       return wake_at(memory_.met + kPodsPatience);
     }
     Status fresh;
@@ -116,7 +120,7 @@ class Deliberation {
     set_condition(draft_, kDrained, false, "Waiting", "", now_);
     set_condition(draft_, kBlocked, false, "NothingBlocks", "", now_);
     count_pods();
-    report("it begins");
+    report(doing("it begins"));
   }
 
   // Once, and before anything is asked for: who looks at a maintenance that waits for its lease sees what it is about,
@@ -137,7 +141,7 @@ class Deliberation {
   }
 
   void count_late() {
-    decision_.why = "its pods are counted";
+    decision_.why = doing("its pods are counted");
     count_pods();
     if (now_ < memory_.status_trouble.retry_at) return wake_at(memory_.status_trouble.retry_at);
     write_status(true);
@@ -151,13 +155,13 @@ class Deliberation {
     obstacle("WaitingForOther", fmt::format("node \"{}\" is in maintenance by NodeMaintenance \"{}\", which came "
                                             "first; this one begins when that one is deleted",
                                             m_.node, owner.name));
-    report("another maintenance came first", holds(owner) ? std::nullopt : std::optional(Stage::planned));
+    report(waiting("another maintenance came first"), holds(owner) ? std::nullopt : std::optional(Stage::planned));
   }
 
   // False when it is not ours, or not yet.
   bool take_lease() {
     if (!world_.leases_known) {
-      report("leases are not known yet");
+      report(waiting("leases are not known yet"));
       return false;
     }
     const kube::Lease* lease = find_lease();
@@ -183,7 +187,7 @@ class Deliberation {
 
   void lose_lease(const kube::Lease& lease) {
     wake_at(io::add(due(lease), io::milliseconds{1}));
-    const std::string why = "somebody else holds the lease";
+    const Why why = waiting("somebody else holds the lease");
     if (draft_.progress <= 0) {
       obstacle("LeaseHeld", fmt::format("failed to obtain a lease that is not owned by us : {} errorOnLeaseCount {}",
                                         held_by_other(lease), draft_.lease_errors));
@@ -240,11 +244,11 @@ class Deliberation {
     if (!m_.mistake.empty()) {
       draft_.phase = Phase::running;
       obstacle("InvalidSpec", m_.mistake);
-      return report("spec.drain is wrong", Stage::draining);
+      return report(failing("spec.drain is wrong"), Stage::draining);
     }
     drain_if_allowed();
     const drain::Progress* progress = world_.progress(drain_key(m_));
-    if (!progress || progress->node_uid != node_->uid) return report("the drain begins");
+    if (!progress || progress->node_uid != node_->uid) return report(doing("the drain begins"));
     if (!same_node()) {
       draft_.eviction_pods = draft_.total_pods = 0;
       count_pods();
@@ -256,7 +260,7 @@ class Deliberation {
       // Who came since and has left again is no news.
       if (again) draft_.eviction_pods = memory_.written.eviction_pods;
       if (again) draft_.total_pods = memory_.written.total_pods;
-      return report("drained", Stage::drained);
+      return report(doing("drained"), Stage::drained);
     }
     if (draft_.phase == Phase::succeeded && same_node()) {
       decision_.undrained = true;
@@ -265,14 +269,14 @@ class Deliberation {
         wake_at(patience_ends);
         draft_.last_error.clear();
         set_condition(draft_, kBlocked, false, "NothingBlocks", "", now_);
-        return report("drained; what came since is evicted", Stage::drained);
+        return report(doing("drained; what came since is evicted"), Stage::drained);
       }
     }
     draft_.phase = Phase::running;
     report_draining(draft_, *progress, now_);
     if (world_.pause) obstacle(kPaused, world_.pause->text());
     if (const auto when = next_complaint(*progress, now_)) wake_at(*when);
-    report("it drains", Stage::draining);
+    report(doing("it drains"), Stage::draining);
   }
 
   // The node that the counts are about.
@@ -282,7 +286,7 @@ class Deliberation {
 
   void give_up() {
     if (m_.given_up()) {
-      decision_.why = "it has failed for good: the lease was lost";
+      decision_.why = failing("it has failed for good: the lease was lost");
       return;
     }
     failure_prefix_ = "failed to uncordon upon failure to obtain owned lease: ";
@@ -291,21 +295,21 @@ class Deliberation {
     report_obstacle(
         draft_, "LeaseLost",
         fmt::format("maintenance failed: lease could not be extended after {} attempts", draft_.lease_errors), now_);
-    report("the lease was lost too often");
+    report(failing("the lease was lost too often"));
   }
 
   // --- the object is being deleted ---
 
   void depart() {
     if (!m_.has_finalizer()) {
-      decision_.why = "its part is done; others keep the object";
+      decision_.why = doing("its part is done; others keep the object");
       return;
     }
     const Maintenance* heir = world_.roster.owner_of(m_.node, &m_);
     const io::Wall patience_ends = memory_.departing.value_or(now_) + kHandOver;
     if (node_ && heir && holds(m_) && !holds(*heir) && now_ < patience_ends) {
       wake_at(patience_ends);
-      decision_.why = fmt::format("{} takes over", heir->name);
+      decision_.why = waiting(fmt::format("{} takes over", heir->name));
       return;
     }
     if (!let_go()) return;
@@ -317,7 +321,7 @@ class Deliberation {
     if (node_ && !release_node()) return false;
     if (world_.roster.owner_of(m_.node, &m_) || memory_.lease_stays) return true;
     if (!world_.leases_known) {
-      decision_.why = "leases are not known yet";
+      decision_.why = waiting("leases are not known yet");
       return false;
     }
     const kube::Lease* lease = find_lease();
@@ -368,7 +372,7 @@ class Deliberation {
 
   // The write, unless it has failed a moment ago; then the status says why.
   void attempt(Effect effect, std::string why) {
-    decision_.why = std::move(why);
+    decision_.why = doing(std::move(why));
     const Trouble& trouble = memory_.trouble;
     if (now_ >= trouble.retry_at) {
       decision_.effect = std::move(effect);
@@ -377,10 +381,10 @@ class Deliberation {
     wake_at(trouble.retry_at);
     if (trouble.what.empty() || draft_.phase == Phase::none) return;
     obstacle("WriteFailed", failure_prefix_ + trouble.what);
-    report(decision_.why + ", but that failed");
+    report(failing(decision_.why.text + ", but that failed"));
   }
 
-  void report(std::string why, std::optional<Stage> stage = std::nullopt) {
+  void report(Why why, std::optional<Stage> stage = std::nullopt) {
     decision_.why = std::move(why);
     if (says_more()) {
       const bool turns = draft_.phase != memory_.written.phase || draft_.lease_errors != memory_.written.lease_errors;
@@ -431,7 +435,7 @@ Decision decide(const World& world, std::string_view name, const Memory& memory,
   if (!maintenance) {
     Decision decision;
     decision.gone = true;
-    decision.why = "it is gone";
+    decision.why = doing("it is gone");
     return decision;
   }
   return Deliberation(world, *maintenance, memory, now).run();

@@ -11,6 +11,7 @@
 
 #include "controllers/nodemaintenance/maintenance.h"
 #include "controllers/nodemaintenance/survey.h"
+#include "controllers/slot/why.h"
 #include "drain/holds.h"
 #include "drain/key.h"
 #include "drain/options.h"
@@ -127,7 +128,7 @@ struct Decision {
   std::optional<Effect> effect;         // the next write
   bool undrained = false;               // it had succeeded, and pods are there again
   std::optional<io::Wall> wake;         // when the decision could change by itself
-  std::string why;
+  Why why;
 };
 
 // Who holds a node, in the words of its record.

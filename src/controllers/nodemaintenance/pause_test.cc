@@ -1,4 +1,6 @@
 // While everything is paused no maintenance begins, those that have begun stay as they are, and letting go still works.
+#include "controllers/nodemaintenance/decide.h"
+#include "controllers/nodemaintenance/roster.h"
 #include "controllers/nodemaintenance/test_cluster.h"
 
 namespace careen::nodemaintenance {
@@ -36,6 +38,29 @@ TEST_F(PausedMaintenanceTest, ANewOneBeginsNothing) {
   EXPECT_TRUE(in_maintenance());
   EXPECT_EQ(last_error(), "");
   EXPECT_EQ(condition("Blocked"), "False NothingBlocks");
+}
+
+TEST(PausedDecision, SaysByACodeThatItIsPaused) {
+  const auto raw = kube::Json::parse(
+      R"({"metadata":{"name":"m","uid":"u","resourceVersion":"1","creationTimestamp":"2026-03-01T10:00:00Z",
+          "finalizers":["foregroundDeleteNodeMaintenance"]},"spec":{"nodeName":"n"}})");
+  Roster roster;
+  kube::AtomPool atoms;
+  kube::Store<kube::Node> nodes;
+  kube::Store<kube::Lease> leases;
+  auto object = kube::decode_object(raw->dump());
+  ASSERT_TRUE(object);
+  roster.put(parse_maintenance(*object));
+  auto node = kube::decode_node(R"({"metadata":{"name":"n","uid":"nu","resourceVersion":"2"}})", atoms);
+  ASSERT_TRUE(node);
+  nodes.put(std::move(*node));
+  World world{roster, nodes, leases, true, "ns", [](const drain::Key&) { return nullptr; }, atoms};
+  EXPECT_EQ(decide(world, "m", {}, {}).why.code, Why::Code::none);
+  const budget::Pause pause{"", "ana@host", *io::parse_rfc3339("2026-03-01T10:00:00Z"), "broken images"};
+  world.pause = &pause;
+  const Decision decision = decide(world, "m", {}, {});
+  EXPECT_EQ(decision.why.code, Why::Code::paused);
+  EXPECT_EQ(decision.why.text, pause.text());
 }
 
 TEST_F(PausedMaintenanceTest, OneThatWasNotBegunIsDeletedAtOnce) {

@@ -208,8 +208,7 @@ class Decider {
   void stand_still(const Profile& profile, const budget::Pause& pause, Why& why) {
     leave_begun(profile);
     if (!explain_) return;
-    outcome_.paused = pause.text();
-    why.add(Verdict::no, outcome_.paused);
+    outcome_.held_up.push_back(why.add(Verdict::no, pause.text(), Why::Code::paused));
   }
 
   void wake(std::optional<io::Wall> when) {
@@ -737,8 +736,7 @@ class Decider {
   void hold_up(Why& parent, Verdict verdict, fmt::format_string<const Arguments&...> text,
                const Arguments&... arguments) {
     if (!explain_) return;
-    outcome_.held_up.push_back(fmt::format(text, arguments...));
-    parent.add(verdict, outcome_.held_up.back());
+    outcome_.held_up.push_back(parent.add(verdict, fmt::format(text, arguments...)));
   }
 
   const World& world_;

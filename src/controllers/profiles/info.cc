@@ -59,7 +59,9 @@ void append_applied(std::string& out, const ProfileOutcome& profile) {
   Members applied(out, '{', '}');
   append_json(applied.next("next"), profile.next);
   append_json(applied.next("error"), profile.error);
-  if (!profile.paused.empty()) append_json(applied.next("reason"), profile.paused);
+  for (const Why& why : profile.held_up) {
+    if (why.code == Why::Code::paused) append_json(applied.next("reason"), why.text);
+  }
   Members transitions(applied.next("transitions"), '[', ']');
   for (const TransitionOutcome& transition : profile.transitions) append_transition(transitions.next(), transition);
 }

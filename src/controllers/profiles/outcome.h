@@ -9,6 +9,7 @@
 #include "budget/key.h"
 #include "controllers/profiles/info_value.h"
 #include "controllers/profiles/state.h"
+#include "controllers/slot/why.h"
 #include "io/time.h"
 
 namespace careen::profiles {
@@ -43,9 +44,9 @@ struct ProfileOutcome {
   std::vector<TransitionOutcome> transitions;
   std::optional<io::Wall> wake = std::nullopt;   // when it could change without anybody doing anything
   std::optional<io::Wall> since = std::nullopt;  // in the state before
-  // What has to be done or has to end before it moves on, in words: in its state, or after a transition was chosen.
-  std::vector<std::string> held_up = {};
-  std::string paused = {};  // not empty: nothing is decided, by whom and why
+  // What has to be done or has to end before it moves on: in its state, or after a transition was chosen. A pause,
+  // during which nothing is decided, is the only one.
+  std::vector<Why> held_up = {};
 };
 
 }  // namespace careen::profiles

@@ -83,7 +83,9 @@ TEST_F(PausedDecisionTest, NothingIsMovedTriggeredOrTold) {
   EXPECT_FALSE(decision.wake) << "only the end of the pause can change it";
   EXPECT_THAT(to_text(decision.why), HasSubstr(kText));
   ASSERT_EQ(decision.profiles.size(), 1U);
-  EXPECT_EQ(decision.profiles[0].paused, kText);
+  ASSERT_EQ(decision.profiles[0].held_up.size(), 1U);
+  EXPECT_EQ(decision.profiles[0].held_up[0].text, kText);
+  EXPECT_EQ(decision.profiles[0].held_up[0].code, Why::Code::paused);
   EXPECT_EQ(decision.profiles[0].next, "operational");
   EXPECT_FALSE(decision.failing());
 }

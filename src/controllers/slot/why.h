@@ -9,12 +9,15 @@ namespace careen {
 
 struct Why {
   enum class Verdict { yes, no, error, note };
+  // What programs ask about a reason. Its text is for people, and may change.
+  enum class Code { none, paused };
   Verdict verdict = Verdict::note;
   std::string text;
   std::vector<Why> children;
+  Code code = Code::none;
 
-  Why& add(Verdict child_verdict, std::string child_text) {
-    children.push_back({child_verdict, std::move(child_text), {}});
+  Why& add(Verdict child_verdict, std::string child_text, Code child_code = Code::none) {
+    children.push_back({child_verdict, std::move(child_text), {}, child_code});
     return children.back();
   }
 };

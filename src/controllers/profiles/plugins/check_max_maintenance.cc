@@ -37,23 +37,24 @@ class MaxMaintenance final : public Check {
     }
     budget::Use use = measure(context.facts.occupancy, places, context.now, context.node.base().name);
     result.passed = !use.full();
-    if (context.explain) explain(context, places, use.used, share, result);
-    result.budget.emplace(std::move(places), use);
+    if (context.explain) explain(context, places, share, use, result);
+    result.budget.emplace(std::move(places), std::move(use));
     return result;
   }
 
  private:
-  void explain(const CheckContext& context, const budget::NodePlaces& places, int64_t used,
-               const std::optional<Fleet::Share>& share, CheckResult& result) const {
+  void explain(const CheckContext& context, const budget::NodePlaces& places, const std::optional<Fleet::Share>& share,
+               budget::Use& use, CheckResult& result) const {
     constexpr size_t kMost = 8;
     const auto names = holders(context.facts.occupancy, places, context.now, context.node.base().name, kMost);
-    result.reason = fmt::format("{} of {}", used, places.max);
+    use.by = fmt::format("{}", fmt::join(names, ", "));
+    if (use.used > static_cast<int64_t>(kMost)) use.by += fmt::format(" and {} more", use.used - int64_t{kMost});
+    result.reason = fmt::format("{} of {}", use.used, places.max);
     if (share) result.reason += fmt::format(" ({}% of {} nodes)", settings_.max.percent, share->nodes);
     result.reason += fmt::format(" in maintenance among {}", describe(places.scope));
-    if (!names.empty()) result.reason += fmt::format(": {}", fmt::join(names, ", "));
-    if (used > static_cast<int64_t>(kMost)) result.reason += fmt::format(" and {} more", used - int64_t{kMost});
+    if (!use.by.empty()) result.reason += ": " + use.by;
     result.info = {{"scope", places.scope.text()},
-                   {"maintained", static_cast<double>(used)},
+                   {"maintained", static_cast<double>(use.used)},
                    {"max", static_cast<double>(places.max)}};
   }
 
