@@ -31,13 +31,13 @@ LEDGER = "budget/ledger.cc"
 MISTAKES = [
     ("no-reservation", "a place is reserved when the write is made, not when it is decided", ["limit"], [
         (CONTROLLER,
-         "    p_.ledger.reserve(*decision.admission);\n    refresh_occupancy(key);\n",
-         "    if (!MISTAKE) {\n      p_.ledger.reserve(*decision.admission);\n      refresh_occupancy(key);\n    }\n"),
+         "    desk_.reserve(*decision.admission);\n",
+         "    if (!MISTAKE) desk_.reserve(*decision.admission);\n"),
         (CONTROLLER,
          "  if (decision.admission && !co_await p_.ledger.recorded(decision.uid)) {\n",
          "  if (MISTAKE && decision.admission) {\n"
          "    co_await io::yield_to_others(p_.loop);\n"
-         "    p_.ledger.reserve(*decision.admission);\n    refresh_occupancy(key);\n  }\n"
+         "    desk_.reserve(*decision.admission);\n  }\n"
          "  if (decision.admission && !co_await p_.ledger.recorded(decision.uid)) {\n"),
     ]),
     ("own-write-unseen", "the answer to an own write does not enter the cache", ["limit"], [

@@ -13,8 +13,8 @@
 #include "controllers/profiles/names.h"
 #include "controllers/profiles/observation_topic.h"
 #include "drain/engine.h"
-#include "io/overloaded.h"
 #include "io/problems.h"
+#include "io/steady_at.h"
 #include "kube/client.h"
 #include "kube/decode.h"
 #include "kube/events.h"
@@ -47,12 +47,6 @@ bool wants_details(const kube::Node& node) {
   return details && *details == "true";
 }
 
-// A place may become free without any change in the cluster.
-bool frees_itself(const budget::Key& key) {
-  const auto* const nodes = std::get_if<budget::NodePlaces>(&key);
-  return nodes ? nodes->skip_after > io::Duration{0} : std::holds_alternative<budget::LeasePlaces>(key);
-}
-
 // Nothing but our own touch has changed: there is nothing new to decide.
 bool only_touched(const kube::Node& before, const kube::Node& after) {
   const std::string* const touched = after.annotation(kTouchAnnotation);
@@ -70,15 +64,16 @@ Controller::Controller(ControllerParts parts, ControllerOptions options)
     : p_(std::move(parts)),
       options_(options),
       pause_guard_(p_.loop, p_.pauses),
-      occupancy_(p_.nodes, p_.ledger, states_),
       fleet_(p_.nodes, p_.pods, topics_),
       observations_(p_.loop, p_.outside.http, p_.metrics, {},
                     [this](const observe::PrometheusQuery& source) { observation_changed(source); }),
       lease_facts_(p_.leases, topics_),
       hypervisor_facts_(p_.hypervisors),
+      desk_(p_.loop, {p_.nodes, p_.ledger, lease_facts_, observations_},
+            [this](const std::string& node) { queue_.wake(node); }),
       drains_(p_.engine || options.dry_run ? std::make_unique<EngineDrains>(options.dry_run ? nullptr : p_.engine)
                                            : nullptr),
-      facts_{occupancy_, fleet_, lease_facts_, hypervisor_facts_, observations_, topics_, drains_.get()},
+      facts_{desk_.occupancy(), fleet_, lease_facts_, hypervisor_facts_, observations_, topics_, drains_.get()},
       taker_(p_.client, p_.leases, p_.atoms, p_.log),
       queue_(p_.loop),
       slots_(p_.loop, options.writes_in_flight),
@@ -109,11 +104,8 @@ Controller::~Controller() = default;
 
 void Controller::set_config(std::shared_ptr<const Config> config) {
   config_ = std::move(config);
-  states_.set_config(*config_);
-  occupancy_.rebuild();
-  waiters_.clear();
+  desk_.set_config(*config_);
   topic_waiters_.clear();
-  alarms_.clear();
   told_values_.clear();
   hypervisor_facts_.forget_refusals();
   observations_.set_interval(config_->requeue);
@@ -154,19 +146,12 @@ void Controller::pods_known() {
 }
 
 void Controller::lease_changed(const std::string& key) {
-  const auto belongs = [&](const budget::Key& budget) {
-    const auto* const leases = std::get_if<budget::LeasePlaces>(&budget);
-    return leases && key.starts_with(leases->group) && key[leases->group.size()] == '-';
-  };
-  for (const budget::Key& budget : waiters_.waited_for_if(belongs)) {
-    offer(budget);
-    follow_age(budget);
-  }
+  desk_.lease_changed(key);
   wake_waiting(lease_facts_.topics_of(key));
 }
 
 void Controller::observation_changed(const observe::PrometheusQuery& source) {
-  offer(budget::ObservedValue{source});
+  desk_.observation_changed(source);
   const budget::Topic topic = topics_.of(observation_topic(source));
   if (is_news(source)) {
     wake_waiting({topic});
@@ -204,75 +189,19 @@ void Controller::node_changed(const kube::Node* before, const kube::Node* after)
   const std::string& name = after ? after->name : before->name;
   // A late write can reach neither a node that is gone nor one created again under its name: it names another version.
   if (before && (!after || after->uid != before->uid)) {
-    finish(before->uid);
+    desk_.finish(before->uid);
     drop_messages(before->uid, {});
     deliveries_.forget(before->uid);
   }
-  if (config_) refresh_occupancy(name);
+  if (config_) desk_.node_changed(name);
   if (after) collect_messages(*after);
   wake_waiting(fleet_.node_changed(before, after));
   queue_.wake(name);
 }
 
-void Controller::refresh_occupancy(std::string_view node) {
-  const budget::Occupancy::Changes changes = occupancy_.update(node);
-  for (const budget::Scope& scope : changes.left) {
-    for (const budget::Key& key : waiters_.waited_for(scope)) offer(key);
-  }
-  for (const auto* scopes : {&changes.left, &changes.joined, &changes.altered}) {
-    for (const budget::Scope& scope : *scopes) {
-      for (const budget::Key& key : waiters_.waited_for(scope)) follow_age(key);
-    }
-  }
-  for (const budget::Scope& scope : changes.joined) {
-    for (const std::string& waiting : waiters_.waiting_for_rise(scope)) queue_.wake(waiting);
-  }
-}
-
-void Controller::offer(const budget::Key& key) {
-  const budget::Use use = measure_use(key);
-  for (const std::string& node : waiters_.offer(key, use.free())) queue_.wake(node);
-}
-
-budget::Use Controller::measure_use(const budget::Key& key) const {
-  const io::Wall now = p_.loop.wall_now();
-  return std::visit(io::Overloaded{
-                        [&](const budget::NodePlaces& places) { return measure(occupancy_, places, now); },
-                        [&](const budget::LeasePlaces& leases) { return measure(lease_facts_, leases, now); },
-                        [&](const budget::ObservedValue& value) {
-                          const bool arrived =
-                              observations_.state(value.source, now).kind != observe::ObservationKind::pending;
-                          return budget::Use{.used = arrived ? 0 : 1, .max = 1};
-                        },
-                        [&](budget::LedgerRoom) { return budget::Use{.used = 0, .max = p_.ledger.room()}; },
-                    },
-                    key);
-}
-
-// A maintenance that grows too old to count, or a lease that runs out, frees its place without any change in the
-// cluster.
-void Controller::follow_age(const budget::Key& key) {
-  if (!frees_itself(key) || waiters_.waiting(key) == 0) return;
-  const budget::Use use = measure_use(key);
-  if (!use.free_at) return;
-  auto& alarm = alarms_[key];
-  if (!alarm) {
-    alarm = std::make_unique<io::Alarm>(p_.loop, [this, key] {
-      offer(key);
-      follow_age(key);
-    });
-  }
-  alarm->set(steady(*use.free_at));
-}
-
-io::Steady Controller::steady(io::Wall when) const {
-  const io::Wall now = p_.loop.wall_now();
-  return p_.loop.now() + std::max(io::Duration{0}, std::min(when, io::add(now, io::hours{24 * 365})) - now);
-}
-
 Task<void> Controller::run() {
   co_await configured_.wait();
-  occupancy_.rebuild();
+  desk_.rebuild();
   running_ = true;
   collect_all_messages();
   acting_.spawn(settle_all_inherited());
@@ -371,8 +300,7 @@ void Controller::reserve(const std::string& key, const Decision& decision) {
     for (const observe::PrometheusQuery& source : decision.observed) observations_.use_up(source, key);
   }
   if (decision.admission) {
-    p_.ledger.reserve(*decision.admission);
-    refresh_occupancy(key);
+    desk_.reserve(*decision.admission);
   } else {
     release(key, decision.uid);
   }
@@ -403,13 +331,8 @@ void Controller::rehearse(const std::string& key, const Decision& decision) {
 void Controller::schedule(const std::string& key, const Decision& decision) {
   topic_waiters_.update(key, decision.topics);
   for (const observe::PrometheusQuery& source : decision.wanted) observations_.want(source);
-  for (const budget::Key& offered : waiters_.update(key, decision.waits, decision.rises)) offer(offered);
-  for (const budget::Wait& wait : decision.waits) {
-    if (const auto alarm = alarms_.find(wait.key); alarm == alarms_.end() || !alarm->second->pending()) {
-      follow_age(wait.key);
-    }
-  }
-  if (decision.wake) queue_.wake_at(key, steady(*decision.wake));
+  desk_.wait(key, decision.waits, decision.rises);
+  if (decision.wake) queue_.wake_at(key, io::steady_at(p_.loop, *decision.wake));
   if (decision.failing()) {
     held_.insert(key);
     if (config_->requeue > io::Duration{0}) queue_.wake_at(key, p_.loop.now() + config_->requeue);
@@ -681,14 +604,8 @@ void Controller::give_up(const std::string& key, const Decision& decision) {
 void Controller::release(const std::string& key, const std::string& uid) {
   withdraw(key, {});
   if (!p_.ledger.has(uid)) return;
-  finish(uid);
-  refresh_occupancy(key);
-}
-
-// Its place in the ledger is another's.
-void Controller::finish(const std::string& uid) {
-  p_.ledger.finish(uid);
-  if (waiters_.waiting(budget::LedgerRoom{}) > 0) offer(budget::LedgerRoom{});
+  desk_.finish(uid);
+  desk_.node_changed(key);
 }
 
 std::vector<std::pair<std::string_view, size_t>> Controller::unfinished() const {
@@ -697,7 +614,7 @@ std::vector<std::pair<std::string_view, size_t>> Controller::unfinished() const 
       std::count_if(draining_.begin(), draining_.end(), [&](const auto& of) { return is_gone(of.first); });
   return {{"transitions begun", begun_.size()},
           {"leases of transitions", lease_facts_.unfinished()},
-          {"nodes that wait and are gone", waiters_.nodes_if(is_gone) + topic_waiters_.nodes_if(is_gone)},
+          {"nodes that wait and are gone", desk_.waiters().nodes_if(is_gone) + topic_waiters_.nodes_if(is_gone)},
           {"nodes that are drained and are gone", static_cast<size_t>(drained)},
           {"messages with the courier", parcels_.size() + courier_.pending()},
           {"messages being rendered", rendering_.size()},

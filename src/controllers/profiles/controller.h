@@ -13,11 +13,9 @@
 #include <vector>
 
 #include "budget/admission.h"
-#include "budget/key.h"
-#include "budget/occupancy.h"
 #include "budget/pause_guard.h"
 #include "budget/topic.h"
-#include "budget/waiters.h"
+#include "controllers/profiles/budget_desk.h"
 #include "controllers/profiles/check_context.h"
 #include "controllers/profiles/controller_options.h"
 #include "controllers/profiles/decide.h"
@@ -25,7 +23,6 @@
 #include "controllers/profiles/hypervisors.h"
 #include "controllers/profiles/lease_taker.h"
 #include "controllers/profiles/outbox.h"
-#include "controllers/profiles/profile_states.h"
 #include "controllers/profiles/stagger_leases.h"
 #include "drain/key.h"
 #include "drain/options.h"
@@ -118,7 +115,7 @@ class Controller {
   const Config* config() const { return config_.get(); }
   const Deliveries& deliveries() const { return deliveries_; }
   const Facts& facts() const { return facts_; }
-  const budget::Waiters& waiters() const { return waiters_; }
+  const budget::Waiters& waiters() const { return desk_.waiters(); }
   // How much of each kind is under way. At rest nothing is: what stays then has leaked.
   std::vector<std::pair<std::string_view, size_t>> unfinished() const;
 
@@ -151,11 +148,6 @@ class Controller {
   bool is_news(const observe::PrometheusQuery& source);
   void pods_changed(std::string_view node);
   void wake_waiting(const std::vector<budget::Topic>& topics);
-  void refresh_occupancy(std::string_view node);
-  budget::Use measure_use(const budget::Key& key) const;
-  void offer(const budget::Key& key);
-  void follow_age(const budget::Key& key);
-  io::Steady steady(io::Wall when) const;
   void schedule(const std::string& key, const Decision& decision);
   void report_failures(const std::string& key, const Decision& decision);
   void record(const kube::Node& node, std::string reason, std::string note, std::string type = "Normal");
@@ -217,7 +209,6 @@ class Controller {
   void failed(const std::string& key, const kube::ApiError& error);
   void give_up(const std::string& key, const Decision& decision);
   void release(const std::string& key, const std::string& uid);
-  void finish(const std::string& uid);
 
   // Drains: what the latest decision wants runs, and nothing else of profiles.
   void follow_drains(const std::string& key, const Decision& decision);
@@ -256,17 +247,15 @@ class Controller {
   std::shared_ptr<const Config> config_;
   budget::PauseGuard pause_guard_;
   budget::Topics topics_;
-  ProfileStates states_;
-  budget::Occupancy occupancy_;
   Fleet fleet_;
   observe::PrometheusObservations observations_;
   StaggerLeases lease_facts_;
   Hypervisors hypervisor_facts_;
+  BudgetDesk desk_;
   std::unique_ptr<const Drains> drains_;  // null: nothing can be drained
   Facts facts_;
   Deliveries deliveries_;
   LeaseTaker taker_;
-  budget::Waiters waiters_;
   budget::TopicWaiters topic_waiters_;
   kube::WorkQueue queue_;
   io::Semaphore slots_;
@@ -300,8 +289,6 @@ class Controller {
   std::set<std::string, std::less<>> unwritable_;  // for a reason that concerns all nodes; told as one problem
   std::set<std::string, std::less<>> held_;        // failing; they come back by themselves
   std::set<std::string> settling_;                 // by UID: admissions of a predecessor
-  // For budgets that forget old maintenances: when the next one is forgotten.
-  std::map<budget::Key, std::unique_ptr<io::Alarm>> alarms_;
   std::unique_ptr<Meters> meters_;
   io::Scope acting_;  // last: its tasks use everything above
 };

@@ -131,8 +131,8 @@ Task<void> Controller::inherit(budget::Admission admission) {
   const bool leased = !gone && !admission.leases.empty() && !has_moved_since(*node, admission.leases.front().acquired);
   const bool begun = p_.ledger.has(admission.uid) && (drains || leased);
   if (!begun) {
-    finish(admission.uid);
-    refresh_occupancy(admission.node);
+    desk_.finish(admission.uid);
+    desk_.node_changed(admission.node);
     co_return;
   }
   if (!unused && !leased) co_return;
@@ -243,7 +243,7 @@ Task<Controller::Fate> Controller::settle(std::string name, std::string uid, std
 bool Controller::is_where_it_was_admitted_to(const std::string& name, const std::string& uid) const {
   const auto entry = p_.ledger.entries().find(uid);
   if (entry == p_.ledger.entries().end() || !entry->second.admission.counts) return false;
-  const budget::Occupancy::Members& members = occupancy_.members({});
+  const budget::Occupancy::Members& members = desk_.occupancy().members({});
   const auto member = members.find(name);
   return member != members.end() && member->second.in_state;
 }
@@ -260,7 +260,7 @@ Task<void> Controller::settle_all_inherited() {
   for (;;) {
     for (const auto& [uid, entry] : p_.ledger.entries()) {
       if (!entry.inherited || !settling_.insert(uid).second) continue;
-      refresh_occupancy(entry.admission.node);
+      desk_.node_changed(entry.admission.node);
       acting_.spawn(settle_inherited(entry.admission));
     }
     co_await p_.ledger.inherited().wait();

@@ -20,8 +20,7 @@ void Controller::keep(const std::string& key, const Decision& decision) {
     admission.leases = known->second.admission.leases;
     admission.drains = known->second.admission.drains;
   }
-  p_.ledger.reserve(std::move(admission));
-  refresh_occupancy(key);
+  desk_.reserve(std::move(admission));
 }
 
 void Controller::follow_drains(const std::string& key, const Decision& decision) {
