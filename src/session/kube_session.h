@@ -8,9 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "cli/command_set.h"
 #include "cli/screen.h"
-#include "commands/node_commands.h"
-#include "commands/view_source.h"
 #include "io/loop.h"
 #include "io/metrics.h"
 #include "io/problems.h"
@@ -20,6 +19,12 @@
 #include "kube/client.h"
 #include "kube/node_decoder.h"
 #include "kube/watched.h"
+#include "session/cluster_flags.h"
+
+namespace careen::io {
+class Files;
+class RealLoop;
+}  // namespace careen::io
 
 namespace careen::app {
 
@@ -52,8 +57,12 @@ class KubeSession {
   kube::AtomPool atoms;
   kube::NodeDecoder nodes{atoms};
 
-  // Where view documents can be had; not set where there are none.
-  std::function<io::Task<ViewResult<std::unique_ptr<ViewSource>>>(ViewOptions)> open_view;
+  // What else there is of the outside world where a command runs in a process of its own; null on the model cluster.
+  struct Process {
+    io::RealLoop& loop;
+    io::Files& files;
+  };
+  const Process* process = nullptr;
 
   // Opened by the first Ctrl-C; the second one ends the process, as the first does unless a command heeds it.
   io::Gate interrupted;

@@ -1,4 +1,4 @@
-#include "commands/kube_session.h"
+#include "session/kube_session.h"
 
 #include <fmt/format.h>
 #include <pwd.h>
@@ -135,7 +135,8 @@ int run_on_cluster(const ClusterOptions& options, const Command& command) {
   const std::string ns = cluster->ns;
   const auto transport = kube::make_http_transport(loop, kube::make_authenticator(loop, files, std::move(*cluster)));
   KubeSession session({loop, *transport, random, screen, user_at_host(), ns});
-  session.open_view = [&](ViewOptions view) { return open_view({loop, files, random}, std::move(view)); };
+  const KubeSession::Process process{loop, files};
+  session.process = &process;
   const auto watch = io::watch_signals(loop, {SIGTERM, SIGINT}, [&](int) {
     if (!session.heeds_interrupt || session.interrupted.is_open()) ::_exit(kInterrupted);
     session.interrupted.open();
