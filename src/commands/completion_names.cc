@@ -46,9 +46,9 @@ Task<void> list(kube::Transport& transport, std::string path, std::optional<Json
 std::optional<Json> list_objects(const Completion& completion, const std::string& path) {
   io::RealLoop loop;
   io::RealFiles files(loop);
-  auto cluster = kube::load_cluster(files, {read_environment}, {completion.kubeconfig, completion.context});
-  if (!cluster) return std::nullopt;
-  const auto transport = kube::make_http_transport(loop, kube::make_authenticator(loop, files, std::move(*cluster)));
+  const auto access = kube::load_access(files, {read_environment}, {completion.kubeconfig, completion.context});
+  if (!access) return std::nullopt;
+  const auto transport = kube::over_http(loop, files)(*access).requests;
   std::optional<Json> found;
   bool done = false;
   io::Alarm limit(loop, [&done] { done = true; });

@@ -57,15 +57,19 @@ class DrainWatchesTest : public testing::Test {
     return names;
   }
 
+  kube::Connect to_the_model() {
+    return [this](const kube::Access&) { return kube::Transports{cluster.network.connect(*loop, "terminal")}; };
+  }
+
   io::VirtualTime time{1, *io::parse_rfc3339("2026-03-01T10:00:00Z")};
   std::unique_ptr<io::Loop> server = time.make_loop(), loop = time.make_loop();
   sim::Cluster cluster{*server, 1, sim::ControlPlane::api_server_alone};
-  std::unique_ptr<kube::Transport> transport = cluster.network.connect(*loop, "terminal");
-  kube::ScriptedTransport scripted{*loop};
+  std::shared_ptr<kube::ScriptedTransport> scripted = std::make_shared<kube::ScriptedTransport>(*loop);
   io::Random random{1};
   Screen nowhere = screen(80);
-  KubeSession session{{*loop, *transport, random, nowhere, "ana@host"}};
-  KubeSession scripted_session{{*loop, scripted, random, nowhere, "ana@host"}};
+  KubeSession session{{*loop, {}, to_the_model(), random, nowhere, "ana@host"}};
+  KubeSession scripted_session{
+      {*loop, {}, [this](const kube::Access&) { return kube::Transports{scripted}; }, random, nowhere, "ana@host"}};
 };
 
 TEST_F(DrainWatchesTest, TheServerIsAskedHowManyPodsThereAre) {
@@ -79,15 +83,15 @@ TEST_F(DrainWatchesTest, TheServerIsAskedHowManyPodsThereAre) {
 TEST_F(DrainWatchesTest, TheServerIsNotAskedWhenItDoesNotMatter) {
   EXPECT_EQ(choose(scripted_session, 20), PodWatches::each_node);
   EXPECT_EQ(choose(scripted_session, 101), PodWatches::all_nodes);
-  EXPECT_TRUE(scripted.requests.empty());
+  EXPECT_TRUE(scripted->requests.empty());
 }
 
 TEST_F(DrainWatchesTest, AServerThatRefusesOrDoesNotCountIsAskedOnce) {
-  scripted.answer(403, R"({"kind":"Status","code":403,"reason":"Forbidden"})");
+  scripted->answer(403, R"({"kind":"Status","code":403,"reason":"Forbidden"})");
   EXPECT_EQ(choose(scripted_session, 21), PodWatches::all_nodes);
-  scripted.answer(200, R"({"kind":"PodList","metadata":{"resourceVersion":"7","continue":"x"},"items":[{}]})");
+  scripted->answer(200, R"({"kind":"PodList","metadata":{"resourceVersion":"7","continue":"x"},"items":[{}]})");
   EXPECT_EQ(choose(scripted_session, 21), PodWatches::all_nodes);
-  EXPECT_EQ(scripted.requests.size(), 2);
+  EXPECT_EQ(scripted->requests.size(), 2);
 }
 
 TEST_F(DrainWatchesTest, AWatchOfAllNodesKnowsAPodOnceItIsOnOne) {

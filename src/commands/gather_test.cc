@@ -89,7 +89,7 @@ class GatherCommandTest : public testing::Test {
 
   int run(std::string dest) {
     Screen screen({.out = [](std::string_view) {}, .err = [this](std::string_view text) { err += text; }});
-    KubeSession session({*loop, *transport, random, screen, "ana@host", "default"});
+    KubeSession session({*loop, {}, connect, random, screen, "ana@host"});
     std::optional<int> code;
     io::Scope scope(*loop);
     scope.spawn(keep_code(gather(session, {.dest = std::move(dest), .lease_namespaces = {"medik8s-leases"}}), &code));
@@ -102,7 +102,9 @@ class GatherCommandTest : public testing::Test {
   io::VirtualTime time{1, *io::parse_rfc3339("2026-03-01T10:00:00Z")};
   std::unique_ptr<io::Loop> server = time.make_loop(), loop = time.make_loop();
   sim::Cluster cluster{*server};
-  std::unique_ptr<kube::Transport> transport = cluster.network.connect(*loop, "terminal");
+  kube::Connect connect = [this](const kube::Access&) {
+    return kube::Transports{cluster.network.connect(*loop, "terminal")};
+  };
   io::Random random{1};
   std::string err;
 };

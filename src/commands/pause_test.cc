@@ -42,7 +42,7 @@ class PauseCommandTest : public testing::Test {
     err.clear();
     Screen screen(
         {.out = [this](std::string_view text) { out += text; }, .err = [this](std::string_view text) { err += text; }});
-    KubeSession session({*loop, *transport, random, screen, std::move(user), "mine"});
+    KubeSession session({*loop, {.ns = "mine"}, connect, random, screen, std::move(user)});
     std::optional<int> code;
     io::Scope scope(*loop);
     scope.spawn(keep(main(session, std::move(options)), &code));
@@ -58,7 +58,9 @@ class PauseCommandTest : public testing::Test {
   io::VirtualTime time{1, *io::parse_rfc3339("2026-03-01T10:00:00Z")};
   std::unique_ptr<io::Loop> server = time.make_loop(), loop = time.make_loop();
   sim::Cluster cluster{*server};
-  std::unique_ptr<kube::Transport> transport = cluster.network.connect(*loop, "terminal");
+  kube::Connect connect = [this](const kube::Access&) {
+    return kube::Transports{cluster.network.connect(*loop, "terminal")};
+  };
   io::Random random{1};
   std::string out, err;
 };

@@ -67,7 +67,7 @@ std::vector<std::string> awaited(const RunOptions& options) {
 // A careen process on a real cluster: a replica, its way to the API server, and the ports it serves.
 class Process {
  public:
-  Process(const RunOptions& options, io::RealLoop& loop, io::Files& files, kube::Cluster cluster,
+  Process(const RunOptions& options, io::RealLoop& loop, io::Files& files, kube::Access access,
           std::optional<web::ReplicaKey> key, const io::Log& log)
       : options_(options),
         loop_(loop),
@@ -76,7 +76,7 @@ class Process {
         replica_options_{
             .config = options.config,
             .host = host_name(),
-            .ns = options.leader_election_namespace.empty() ? cluster.ns : options.leader_election_namespace,
+            .ns = options.leader_election_namespace.empty() ? access.ns : options.leader_election_namespace,
             .profiles = options.profiles,
             .controllers = options.controllers,
             .webhooks = options.known_controllers,
@@ -89,13 +89,11 @@ class Process {
                            .dry_run = options.dry_run},
             .instance = key_ ? key_->digest : std::string(),
             .own_pod = read_environment("POD_NAME").value_or("")},
-        authenticator_(kube::make_authenticator(loop, files, std::move(cluster), log.named("credentials"))),
-        transport_(kube::make_http_transport(loop, authenticator_)),
-        lease_transport_(kube::make_http_transport(loop, authenticator_)),
         http_(io::make_http_client(loop, {.tls = {}, .proxy = {}, .max_body = kMostOfAnAnswer})),
         leader_http_(io::make_http_client(loop, to_the_leader())),
         mail_(io::make_mail_client(loop, {})),
-        replica_({loop, files, random_, *transport_, *lease_transport_, *http_, *mail_, read_environment, log},
+        replica_({loop, files, random_, std::move(access), kube::over_http(loop, files, log.named("credentials")),
+                  *http_, *mail_, read_environment, log},
                  replica_options_),
         replica_token_(replica_.reader(), replica_options_.ns, replica_options_.own_pod, log.named("dashboard")),
         upcoming_(
@@ -138,9 +136,6 @@ class Process {
   io::Log log_;
   io::Random random_;
   replica::ReplicaOptions replica_options_;
-  std::shared_ptr<kube::Authenticator> authenticator_;
-  std::unique_ptr<kube::Transport> transport_;
-  std::unique_ptr<kube::Transport> lease_transport_;
   std::unique_ptr<io::HttpClient> http_;
   std::unique_ptr<io::HttpClient> leader_http_;
   std::unique_ptr<io::MailClient> mail_;
@@ -220,12 +215,12 @@ int run(const RunOptions& options) {
   const io::Log root(io::make_stderr_sink(options.log, [&loop] { return loop.wall_now(); }), "");
   const io::Log log = root.named("setup");
   for (const std::string& remark : options.remarks) log.warn(remark);
-  auto cluster = kube::load_cluster(files, {read_environment}, {options.kubeconfig, options.kubecontext});
-  if (!cluster) {
-    log.error(cluster.error().message);
+  auto access = kube::load_access(files, {read_environment}, {options.kubeconfig, options.kubecontext});
+  if (!access) {
+    log.error(access.error().message);
     return 1;
   }
-  log.info("cluster", "server", cluster->server, "from", cluster->source);
+  log.info("cluster", "server", access->server, "from", access->source);
 
   std::optional<web::ReplicaKey> key;
   if (options.metrics_secure) {
@@ -236,7 +231,7 @@ int run(const RunOptions& options) {
     }
     key = std::move(*made);
   }
-  Process process(options, loop, files, std::move(*cluster), std::move(key), root);
+  Process process(options, loop, files, std::move(*access), std::move(key), root);
   if (!process.serve()) return 1;
   int signals = 0;
   const auto watch = io::watch_signals(loop, {SIGTERM, SIGINT}, [&](int) {

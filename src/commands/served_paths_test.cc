@@ -74,12 +74,18 @@ class ServedPathsTest : public testing::Test {
   io::RealFiles files{loop};
   io::Random random{1};
   sim::TestApi api{loop};
-  std::unique_ptr<kube::Transport> transport = api.connect(loop);
   std::unique_ptr<io::HttpClient> http = io::make_http_client(loop, {});
   std::unique_ptr<io::MailClient> mail = io::make_mail_client(loop, {});
   replica::Replica replica{
-      {loop, files, random, *transport, *transport, *http, *mail,
-       [](std::string_view) -> std::optional<std::string> { return std::nullopt; }, io::Log()},
+      {loop,
+       files,
+       random,
+       {},
+       [this](const kube::Access&) { return kube::Transports{api.connect(loop)}; },
+       *http,
+       *mail,
+       [](std::string_view) -> std::optional<std::string> { return std::nullopt; },
+       io::Log()},
       {.config = "/nowhere", .host = "careen-1", .ns = "kube-system", .webhooks = {nodemaintenance::kind().usual()}}};
   bool dashboard_ = false;
 };

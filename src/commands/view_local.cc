@@ -47,16 +47,21 @@ ViewError no_such(std::string_view kind, const std::string& name) {
 
 class ViewComputedHere final : public ViewSource {
  public:
-  ViewComputedHere(ViewParts parts, const std::shared_ptr<kube::Authenticator>& authenticator,
-                   replica::ReplicaOptions options)
+  ViewComputedHere(ViewParts parts, kube::Access access, kube::Connect connect, replica::ReplicaOptions options)
       : loop_(parts.loop),
         config_(options.config),
-        transport_(kube::make_http_transport(parts.loop, authenticator)),
         http_(io::make_http_client(parts.loop, {})),
         mail_(io::make_mail_client(parts.loop, {})),
-        replica_(
-            {parts.loop, parts.files, parts.random, *transport_, *transport_, *http_, *mail_, read_environment, {}},
-            std::move(options)),
+        replica_({parts.loop,
+                  parts.files,
+                  parts.random,
+                  std::move(access),
+                  std::move(connect),
+                  *http_,
+                  *mail_,
+                  read_environment,
+                  {}},
+                 std::move(options)),
         chronicle_(replica_),
         shown_{replica_, chronicle_, CAREEN_VERSION},
         changes_(parts.loop, shown_),
@@ -174,7 +179,6 @@ class ViewComputedHere final : public ViewSource {
 
   io::RealLoop& loop_;
   std::string config_;
-  std::unique_ptr<kube::Transport> transport_;
   std::unique_ptr<io::HttpClient> http_;
   std::unique_ptr<io::MailClient> mail_;
   replica::Replica replica_;
@@ -212,7 +216,7 @@ Task<std::vector<std::shared_ptr<const controllers::Choice>>> usable_controllers
 
 }  // namespace
 
-Task<ViewResult<std::unique_ptr<ViewSource>>> view_computed_here(ViewParts parts, kube::Cluster cluster,
+Task<ViewResult<std::unique_ptr<ViewSource>>> view_computed_here(ViewParts parts, kube::Access access,
                                                                  ViewOptions given) {
   if (const std::string errors = config_errors(parts.files, given.config); !errors.empty()) {
     co_return tl::make_unexpected(ViewError{0, errors});
@@ -220,23 +224,22 @@ Task<ViewResult<std::unique_ptr<ViewSource>>> view_computed_here(ViewParts parts
   replica::ReplicaOptions options;
   options.config = std::move(given.config);
   options.host = "careen-explain";
-  options.ns = cluster.ns;
+  options.ns = access.ns;
   options.cache_pods = false;
   options.controller.dry_run = true;
-  const auto authenticator = kube::make_authenticator(parts.loop, parts.files, std::move(cluster));
-  {
-    const auto transport = kube::make_http_transport(parts.loop, authenticator);
-    options.controllers = co_await usable_controllers(transport.get());
-    // Where careen runs are its pauses and the leases of its own.
-    if (!given.ns.empty()) {
-      options.ns = std::move(given.ns);
-    } else if (auto lock = co_await find_leader_lock({*transport, parts.loop.wall_now()})) {
-      options.ns = std::move(lock->ns);
-    } else if (lock.error().status == kSeveralLocks) {
-      co_return tl::make_unexpected(lock.error());
-    }
+  // One way for all, so that a program that gives credentials is run but once.
+  const kube::Transports transports = kube::over_http(parts.loop, parts.files)(access);
+  options.controllers = co_await usable_controllers(transports.requests.get());
+  // Where careen runs are its pauses and the leases of its own.
+  if (!given.ns.empty()) {
+    options.ns = std::move(given.ns);
+  } else if (auto lock = co_await find_leader_lock({*transports.requests, parts.loop.wall_now()})) {
+    options.ns = std::move(lock->ns);
+  } else if (lock.error().status == kSeveralLocks) {
+    co_return tl::make_unexpected(lock.error());
   }
-  auto view = std::make_unique<ViewComputedHere>(parts, authenticator, std::move(options));
+  auto view = std::make_unique<ViewComputedHere>(
+      parts, std::move(access), [transports](const kube::Access&) { return transports; }, std::move(options));
   if (auto error = co_await view->begin()) co_return tl::make_unexpected(std::move(*error));
   co_return view;
 }

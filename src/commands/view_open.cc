@@ -42,18 +42,18 @@ std::string advice(const std::string& tried) {
 }
 
 // That it answers at all is known only after the first question.
-Task<ViewResult<std::unique_ptr<ViewSource>>> leader(ViewParts parts, kube::Cluster cluster, ViewOptions options) {
-  const auto authenticator = kube::make_authenticator(parts.loop, parts.files, std::move(cluster));
+Task<ViewResult<std::unique_ptr<ViewSource>>> leader(ViewParts parts, kube::Access access, ViewOptions options) {
+  const auto authenticator = kube::make_authenticator(parts.loop, parts.files, std::move(access));
   const auto transport = kube::make_http_transport(parts.loop, authenticator);
   auto proxied = kube::make_http_transport(parts.loop, authenticator);
-  LeaderAccess access{
+  LeaderAccess way{
       .api = *transport,
       .proxied = *proxied,
       .now = parts.loop.wall_now(),
       .ns = std::move(options.ns),
       .view_token = std::move(options.token),
       .show_token = [&](std::string token) { proxied->set_headers({{web::kTokenHeader, std::move(token)}}); }};
-  auto found = co_await view_of_leader(std::move(access));
+  auto found = co_await view_of_leader(std::move(way));
   if (!found) co_return tl::make_unexpected(ViewError{found.error().status, advice(found.error().message)});
   co_return std::make_unique<Owning<std::unique_ptr<kube::HttpTransport>>>(std::move(proxied), std::move(*found));
 }
@@ -78,11 +78,11 @@ ViewResult<std::unique_ptr<ViewSource>> at_address(io::RealLoop& loop, const Vie
 
 Task<ViewResult<std::unique_ptr<ViewSource>>> open_view(ViewParts parts, ViewOptions options) {
   if (!options.server.empty()) co_return at_address(parts.loop, options);
-  auto cluster =
-      kube::load_cluster(parts.files, {read_environment}, {options.cluster.kubeconfig, options.cluster.context});
-  if (!cluster) co_return tl::make_unexpected(ViewError{0, cluster.error().message});
-  if (options.config.empty()) co_return co_await leader(parts, std::move(*cluster), std::move(options));
-  co_return co_await view_computed_here(parts, std::move(*cluster), std::move(options));
+  auto access =
+      kube::load_access(parts.files, {read_environment}, {options.cluster.kubeconfig, options.cluster.context});
+  if (!access) co_return tl::make_unexpected(ViewError{0, access.error().message});
+  if (options.config.empty()) co_return co_await leader(parts, std::move(*access), std::move(options));
+  co_return co_await view_computed_here(parts, std::move(*access), std::move(options));
 }
 
 }  // namespace careen::app

@@ -34,6 +34,7 @@ Engine::Core::Core(Engine& owner, EngineParts parts, EngineOptions given)
     : engine(owner),
       p(std::move(parts)),
       options(std::move(given)),
+      coverage(p.budgets),
       slots(std::max(options.requests_in_flight, 1)),
       reads(p.loop, kReadsInFlight),
       stopped(p.loop),

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "budget/pause.h"
+#include "drain/coverage.h"
 #include "drain/decide.h"
 #include "drain/engine.h"
 #include "drain/lane.h"
@@ -269,6 +270,7 @@ struct Engine::Core {
   std::map<std::string, std::set<Target*, BySequence>, std::less<>>
       refused;                                                            // by namespace: a budget's change may help
   std::map<std::string, std::unique_ptr<BudgetLane>, std::less<>> lanes;  // by the budget's key
+  Coverage coverage;
   std::map<std::string, io::Steady, std::less<>> asked_lately;            // by UID: pods of drains that have ended
   Target* own = nullptr;
   uint64_t sequence = 0;

@@ -262,14 +262,13 @@ void Engine::Core::consider_all(Drain& drain) {
 }
 
 void Engine::Core::cover(Target& target, const kube::Pod& pod) {
-  std::vector<std::string> keys;
-  for (const kube::DisruptionBudget* budget : kube::budgets_of(p.budgets, pod)) keys.push_back(budget->key());
+  const std::vector<std::string>& keys = coverage.of(pod);
   if (pod.terminating()) {
     for (const std::string& key : keys) lane_of(key).lane.leaves(target.name, pod.version);
   }
   if (keys == target.budgets) return;
   leave_queue(target);
-  target.budgets = std::move(keys);
+  target.budgets = keys;
 }
 
 void Engine::Core::budget_changed(const kube::DisruptionBudget* before, const kube::DisruptionBudget* after) {
@@ -277,9 +276,10 @@ void Engine::Core::budget_changed(const kube::DisruptionBudget* before, const ku
   const auto lane = lanes.find(budget.key());
   if (lane != lanes.end()) lane->second->lane.budget_is(after);
 
+  const bool covers_others = !before || !after || !(before->selector == after->selector);
+  if (covers_others) coverage.forget(budget.ns);
   const auto in_namespace = by_namespace.find(budget.ns);
   if (in_namespace == by_namespace.end()) return;
-  const bool covers_others = !before || !after || !(before->selector == after->selector);
   if (covers_others) {
     for (Target* target : in_namespace->second) {
       if (const auto pod = pod_of(*target)) cover(*target, *pod);

@@ -25,7 +25,7 @@ class CounterSeries final : public Counter {
   explicit CounterSeries(prometheus::Counter& series) : series_(series) {}
   void add(double amount) override { series_.Increment(amount); }
   double value() const override { return series_.Value(); }
-  prometheus::Counter* raw() { return &series_; }
+  prometheus::Counter* raw() const { return &series_; }
 
  private:
   prometheus::Counter& series_;
@@ -36,7 +36,7 @@ class GaugeSeries final : public Gauge {
   explicit GaugeSeries(prometheus::Gauge& series) : series_(series) {}
   void set(double value) override { series_.Set(value); }
   double value() const override { return series_.Value(); }
-  prometheus::Gauge* raw() { return &series_; }
+  prometheus::Gauge* raw() const { return &series_; }
 
  private:
   prometheus::Gauge& series_;
@@ -46,6 +46,7 @@ class HistogramSeries final : public Histogram {
  public:
   explicit HistogramSeries(prometheus::Histogram& series) : series_(series) {}
   void observe(double value) override { series_.Observe(value); }
+  prometheus::Histogram* raw() const { return &series_; }
 
  private:
   prometheus::Histogram& series_;
@@ -74,18 +75,16 @@ std::string one_line(const std::string& help) {
 
 }  // namespace
 
-struct Metrics::Parts {
+struct Metrics::Core {
   prometheus::Registry registry{prometheus::Registry::InsertBehavior::Throw};
   std::map<std::string, FamilyOf<prometheus::Counter, CounterSeries>> counters;
   std::map<std::string, FamilyOf<prometheus::Gauge, GaugeSeries>> gauges;
   std::map<std::string, FamilyOf<prometheus::Histogram, HistogramSeries>> histograms;
-  std::vector<std::function<void()>> updates;
-  std::vector<std::weak_ptr<std::function<void()>>> passing_updates;
+  std::vector<std::weak_ptr<std::function<void()>>> updates;
 
   void update() {
-    for (const auto& one : updates) one();
-    std::erase_if(passing_updates, [](const auto& one) { return one.expired(); });
-    for (const auto& one : passing_updates) (*one.lock())();
+    std::erase_if(updates, [](const auto& one) { return one.expired(); });
+    for (const auto& one : updates) (*one.lock())();
   }
 
   template <class Families, class Builder, class... Arguments>
@@ -114,41 +113,69 @@ struct Metrics::Parts {
     family->second.raw->Remove(series->second.raw());
     family->second.series.erase(series);
   }
+
+  template <class Families>
+  static void drop_all(Families& families, const Labels& labels) {
+    for (auto& [name, family] : families) {
+      std::erase_if(family.series, [&](const auto& one) {
+        const bool of_it = std::ranges::includes(one.first, labels);
+        if (of_it) family.raw->Remove(one.second.raw());
+        return of_it;
+      });
+    }
+  }
 };
 
-Metrics::Metrics() : parts_(std::make_unique<Parts>()) {}
-Metrics::~Metrics() = default;
+Metrics::Metrics() : core_(std::make_shared<Core>()) {}
+
+Metrics::Metrics(Metrics& whole, Labels labels) : core_(whole.core_), labels_(whole.labelled(std::move(labels))) {}
+
+Metrics::~Metrics() {
+  if (labels_.empty()) return;
+  Core::drop_all(core_->counters, labels_);
+  Core::drop_all(core_->gauges, labels_);
+  Core::drop_all(core_->histograms, labels_);
+}
+
+Labels Metrics::labelled(Labels labels) const {
+  labels.insert(labels_.begin(), labels_.end());
+  return labels;
+}
 
 Counter& Metrics::counter(const std::string& name, const std::string& help, const Labels& labels) {
-  return parts_->series(parts_->counters, prometheus::BuildCounter(), name, help, labels);
+  return core_->series(core_->counters, prometheus::BuildCounter(), name, help, labelled(labels));
 }
 
 Gauge& Metrics::gauge(const std::string& name, const std::string& help, const Labels& labels) {
-  return parts_->series(parts_->gauges, prometheus::BuildGauge(), name, help, labels);
+  return core_->series(core_->gauges, prometheus::BuildGauge(), name, help, labelled(labels));
 }
 
 Histogram& Metrics::histogram(const std::string& name, const std::string& help, const std::vector<double>& bounds,
                               const Labels& labels) {
-  return parts_->series(parts_->histograms, prometheus::BuildHistogram(), name, help, labels, bounds);
+  return core_->series(core_->histograms, prometheus::BuildHistogram(), name, help, labelled(labels), bounds);
 }
 
-void Metrics::drop_gauge(const std::string& name, const Labels& labels) { Parts::drop(parts_->gauges, name, labels); }
+void Metrics::drop_gauge(const std::string& name, const Labels& labels) {
+  Core::drop(core_->gauges, name, labelled(labels));
+}
 
 void Metrics::drop_counter(const std::string& name, const Labels& labels) {
-  Parts::drop(parts_->counters, name, labels);
+  Core::drop(core_->counters, name, labelled(labels));
 }
 
-void Metrics::before_scrape(std::function<void()> update) { parts_->updates.push_back(std::move(update)); }
+void Metrics::before_scrape(std::function<void()> update) {
+  updates_.push_back(before_scrape_while(std::move(update)));
+}
 
 std::shared_ptr<void> Metrics::before_scrape_while(std::function<void()> update) {
   auto kept = std::make_shared<std::function<void()>>(std::move(update));
-  parts_->passing_updates.push_back(kept);
+  core_->updates.push_back(kept);
   return kept;
 }
 
 std::string Metrics::expose() {
-  parts_->update();
-  auto families = parts_->registry.Collect();
+  core_->update();
+  auto families = core_->registry.Collect();
   // The registry keeps its series in a hash table; sorted, two expositions can be compared.
   std::sort(families.begin(), families.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
   for (auto& family : families) {

@@ -35,7 +35,12 @@ class Histogram {
 class Metrics {
  public:
   Metrics();
+  // Those of one subject, which no other series names: they are exposed with the others, carry `labels` besides their
+  // own, and are gone when it is.
+  Metrics(Metrics& whole, Labels labels);
   ~Metrics();
+  Metrics(const Metrics&) = delete;
+  Metrics& operator=(const Metrics&) = delete;
 
   // The same name and labels give the same series; the help text of the first call counts.
   Counter& counter(const std::string& name, const std::string& help, const Labels& labels = {});
@@ -53,8 +58,12 @@ class Metrics {
   std::string expose();
 
  private:
-  struct Parts;
-  std::unique_ptr<Parts> parts_;
+  struct Core;
+  Labels labelled(Labels labels) const;
+
+  std::shared_ptr<Core> core_;
+  Labels labels_;  // of the subject; of the whole: none
+  std::vector<std::shared_ptr<void>> updates_;
 };
 
 // Memory, CPU time, open files and start time of this process, under the names every Prometheus client uses.

@@ -90,5 +90,31 @@ TEST(MetricsTest, ProcessMetrics) {
   EXPECT_GT(value("process_start_time_seconds"), 1.7e9);
 }
 
+TEST(MetricsTest, ThoseOfASubjectCarryItsLabelsAndGoWithIt) {
+  Metrics metrics;
+  metrics.counter("requests_total", "Requests.", {{"verb", "GET"}}).add();
+  int asked = 0;
+  {
+    Metrics own(metrics, {{"cluster", "a"}});
+    own.counter("requests_total", "Requests.", {{"verb", "GET"}}).add(2);
+    own.gauge("depth", "Depth.").set(1);
+    own.histogram("seconds", "Seconds.", {1}).observe(2);
+    own.before_scrape([&] { ++asked; });
+    own.gauge("brief", "Brief.", {{"k", "v"}}).set(1);
+    own.drop_gauge("brief", {{"k", "v"}});
+    const std::string text = own.expose();
+    EXPECT_THAT(text, HasSubstr("requests_total{verb=\"GET\"} 1\n"));
+    EXPECT_THAT(text, HasSubstr("requests_total{cluster=\"a\",verb=\"GET\"} 2\n"));
+    EXPECT_THAT(text, HasSubstr("depth{cluster=\"a\"} 1\n"));
+    EXPECT_THAT(text, HasSubstr("seconds_count{cluster=\"a\"} 1\n"));
+    EXPECT_THAT(text, Not(HasSubstr("brief{")));
+    EXPECT_EQ(asked, 1);
+  }
+  const std::string text = metrics.expose();
+  EXPECT_THAT(text, HasSubstr("requests_total{verb=\"GET\"} 1\n"));
+  EXPECT_THAT(text, Not(HasSubstr("cluster")));
+  EXPECT_EQ(asked, 1) << "who is gone is not asked";
+}
+
 }  // namespace
 }  // namespace careen::io

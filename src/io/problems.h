@@ -14,6 +14,11 @@ namespace careen::io {
 class Problems {
  public:
   explicit Problems(Log log) : log_(std::move(log)) {}
+  // Those of one subject ("cluster eu-1"), which are among those of the whole under its name, and gone when it is.
+  Problems(Problems& whole, std::string subject) : whole_(&whole), subject_(std::move(subject)) {}
+  ~Problems();
+  Problems(const Problems&) = delete;
+  Problems& operator=(const Problems&) = delete;
 
   // `key` is short and stable ("config", "watch nodes"); `message` says what is wrong and what happens now.
   void raise(std::string_view key, std::string_view message);
@@ -28,8 +33,11 @@ class Problems {
 
  private:
   bool take_out(std::string_view key);
+  std::string named(std::string_view text) const;
 
   Log log_;
+  Problems* whole_ = nullptr;
+  std::string subject_;
   Listener listener_;
   std::map<std::string, std::string, std::less<>> open_;
 };

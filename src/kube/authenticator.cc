@@ -89,18 +89,18 @@ io::Result<PluginAnswer> parse_plugin_answer(const std::string& api_version, con
   return answer;
 }
 
-std::string plugin_exec_info(const Cluster& cluster, const ExecPlugin& plugin) {
+std::string plugin_exec_info(const Access& access, const ExecPlugin& plugin) {
   Json info = Json::object({{"apiVersion", plugin.api_version},
                             {"kind", "ExecCredential"},
                             {"spec", Json::object({{"interactive", false}})}});
   if (!plugin.provide_cluster_info) return info.dump();
-  info.set({"spec", "cluster", "server"}, cluster.server);
-  if (!cluster.tls_server_name.empty()) info.set({"spec", "cluster", "tls-server-name"}, cluster.tls_server_name);
-  if (cluster.insecure) info.set({"spec", "cluster", "insecure-skip-tls-verify"}, true);
-  if (!cluster.ca.text.empty()) {
-    info.set({"spec", "cluster", "certificate-authority-data"}, base64_encode(cluster.ca.text));
+  info.set({"spec", "cluster", "server"}, access.server);
+  if (!access.tls_server_name.empty()) info.set({"spec", "cluster", "tls-server-name"}, access.tls_server_name);
+  if (access.insecure) info.set({"spec", "cluster", "insecure-skip-tls-verify"}, true);
+  if (!access.ca.text.empty()) {
+    info.set({"spec", "cluster", "certificate-authority-data"}, base64_encode(access.ca.text));
   }
-  if (!cluster.proxy.empty()) info.set({"spec", "cluster", "proxy-url"}, cluster.proxy);
+  if (!access.proxy.empty()) info.set({"spec", "cluster", "proxy-url"}, access.proxy);
   io::Result<Json> config = Json::parse(plugin.cluster_config.empty() ? "null" : plugin.cluster_config);
   if (config) info.set({"spec", "cluster", "config"}, std::move(*config));
   return info.dump();
@@ -122,18 +122,18 @@ struct Authenticator::Plugin {
   io::Scope scope;
 };
 
-Authenticator::Authenticator(io::Loop& loop, io::Files& files, RunProcess run, Cluster cluster, io::Log log)
+Authenticator::Authenticator(io::Loop& loop, io::Files& files, RunProcess run, Access access, io::Log log)
     : loop_(loop),
       files_(files),
       run_(std::move(run)),
-      cluster_(std::move(cluster)),
+      access_(std::move(access)),
       log_(std::move(log)),
       files_read_(loop.now()) {
-  if (const auto* exec = std::get_if<ExecPlugin>(&cluster_.user.method)) {
+  if (const auto* exec = std::get_if<ExecPlugin>(&access_.user.method)) {
     plugin_ = std::make_unique<Plugin>(loop_, *exec);
   }
-  std::vector<std::string> paths{cluster_.ca.path, cluster_.user.client_cert.path, cluster_.user.client_key.path};
-  if (const auto* token = std::get_if<Token>(&cluster_.user.method)) paths.push_back(token->path);
+  std::vector<std::string> paths{access_.ca.path, access_.user.client_cert.path, access_.user.client_key.path};
+  if (const auto* token = std::get_if<Token>(&access_.user.method)) paths.push_back(token->path);
   for (const std::string& path : paths) {
     if (!path.empty()) watches_.push_back(files_.watch(path, [this] { files_changed_ = true; }));
   }
@@ -171,17 +171,17 @@ void Authenticator::read_files(bool now) {
     text = std::move(fresh);
     changed = true;
   };
-  read_again(cluster_.ca.path, cluster_.ca.text, false);
-  read_again(cluster_.user.client_cert.path, cluster_.user.client_cert.text, false);
-  read_again(cluster_.user.client_key.path, cluster_.user.client_key.text, false);
-  if (auto* token = std::get_if<Token>(&cluster_.user.method)) read_again(token->path, token->text, true);
+  read_again(access_.ca.path, access_.ca.text, false);
+  read_again(access_.user.client_cert.path, access_.user.client_cert.text, false);
+  read_again(access_.user.client_key.path, access_.user.client_key.text, false);
+  if (auto* token = std::get_if<Token>(&access_.user.method)) read_again(token->path, token->text, true);
   warn_once(failure);
   if (changed) rebuild();
 }
 
 std::optional<std::string> Authenticator::authorization() const {
-  if (const auto* token = std::get_if<Token>(&cluster_.user.method)) return "Bearer " + token->text;
-  if (const auto* basic = std::get_if<BasicAuth>(&cluster_.user.method)) {
+  if (const auto* token = std::get_if<Token>(&access_.user.method)) return "Bearer " + token->text;
+  if (const auto* basic = std::get_if<BasicAuth>(&access_.user.method)) {
     return "Basic " + base64_encode(basic->username + ":" + basic->password);
   }
   if (plugin_ && plugin_->answer && !plugin_->answer->token.empty()) return "Bearer " + plugin_->answer->token;
@@ -191,14 +191,14 @@ std::optional<std::string> Authenticator::authorization() const {
 void Authenticator::rebuild() {
   auto fresh = std::make_shared<Credentials>();
   if (auto value = authorization()) fresh->headers.emplace_back("Authorization", std::move(*value));
-  add_impersonation(cluster_.user.impersonate, fresh->headers);
+  add_impersonation(access_.user.impersonate, fresh->headers);
 
   io::TlsOptions tls;
-  tls.ca_pem = cluster_.ca.text;
-  tls.client_cert_pem = cluster_.user.client_cert.text;
-  tls.client_key_pem = cluster_.user.client_key.text;
-  tls.server_name = cluster_.tls_server_name;
-  tls.insecure = cluster_.insecure;
+  tls.ca_pem = access_.ca.text;
+  tls.client_cert_pem = access_.user.client_cert.text;
+  tls.client_key_pem = access_.user.client_key.text;
+  tls.server_name = access_.tls_server_name;
+  tls.insecure = access_.insecure;
   if (plugin_ && plugin_->answer && !plugin_->answer->client_cert_pem.empty()) {
     tls.client_cert_pem = plugin_->answer->client_cert_pem;
     tls.client_key_pem = plugin_->answer->client_key_pem;
@@ -224,7 +224,7 @@ io::Task<void> Authenticator::run_plugin() {
   request.argv.push_back(config.command);
   request.argv.insert(request.argv.end(), config.arguments.begin(), config.arguments.end());
   request.environment = config.environment;
-  request.environment.emplace_back("KUBERNETES_EXEC_INFO", plugin_exec_info(cluster_, config));
+  request.environment.emplace_back("KUBERNETES_EXEC_INFO", plugin_exec_info(access_, config));
   request.timeout = kPluginTimeout;
   io::Result<io::ProcessResult> ended = co_await run_(std::move(request));
 

@@ -1,4 +1,4 @@
-// Keeps the credentials of a Cluster valid: reads token and certificate files again when they change, runs the
+// Keeps the credentials of an Access valid: reads token and certificate files again when they change, runs the
 // exec plugin when its answer expires. Several transports share one.
 #pragma once
 
@@ -29,7 +29,7 @@ class Authenticator {
   using RunProcess = std::function<io::Task<io::Result<io::ProcessResult>>(io::ProcessRequest)>;
   using Held = std::shared_ptr<const Credentials>;
 
-  Authenticator(io::Loop& loop, io::Files& files, RunProcess run, Cluster cluster, io::Log log = {});
+  Authenticator(io::Loop& loop, io::Files& files, RunProcess run, Access access, io::Log log = {});
   ~Authenticator();
 
   // What to use now, waiting no longer than `limit` for a plugin that has to run first. A plugin that takes longer
@@ -38,7 +38,7 @@ class Authenticator {
   // The server answered 401 to `refused`: others if there are any, otherwise null.
   io::Task<io::Result<Held>> renew(Held refused, io::Duration limit);
 
-  const Cluster& cluster() const { return cluster_; }
+  const Access& access() const { return access_; }
 
  private:
   struct Plugin;
@@ -54,7 +54,7 @@ class Authenticator {
   io::Loop& loop_;
   io::Files& files_;
   RunProcess run_;
-  Cluster cluster_;
+  Access access_;
   io::Log log_;
   Held current_;
   std::string warned_;
@@ -75,6 +75,6 @@ struct PluginAnswer {
 };
 io::Result<PluginAnswer> parse_plugin_answer(const std::string& api_version, const std::string& text);
 // What the plugin finds in KUBERNETES_EXEC_INFO.
-std::string plugin_exec_info(const Cluster& cluster, const ExecPlugin& plugin);
+std::string plugin_exec_info(const Access& access, const ExecPlugin& plugin);
 
 }  // namespace careen::kube

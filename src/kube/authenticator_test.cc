@@ -29,26 +29,26 @@ std::string answer(const std::string& status) {
 
 class AuthenticatorTest : public ::testing::Test {
  protected:
-  void make(Cluster cluster) {
-    cluster.server = "https://s";
+  void make(Access access) {
+    access.server = "https://s";
     auth_ = std::make_unique<Authenticator>(
-        *loop_, files_, [this](io::ProcessRequest request) { return plugin(std::move(request)); }, std::move(cluster));
+        *loop_, files_, [this](io::ProcessRequest request) { return plugin(std::move(request)); }, std::move(access));
   }
   void make_with_plugin() {
-    Cluster cluster;
+    Access access;
     ExecPlugin plugin;
     plugin.command = "login";
     plugin.arguments = {"now"};
     plugin.environment = {{"A", "b"}};
     plugin.api_version = kV1;
-    cluster.user.method = plugin;
-    make(std::move(cluster));
+    access.user.method = plugin;
+    make(std::move(access));
   }
   void make_with_token_file() {
     files_.write("/token", "one\n");
-    Cluster cluster;
-    cluster.user.method = Token{"one", "/token"};
-    make(std::move(cluster));
+    Access access;
+    access.user.method = Token{"one", "/token"};
+    make(std::move(access));
   }
   io::Task<io::Result<io::ProcessResult>> plugin(io::ProcessRequest request) {
     runs_.push_back(std::move(request));
@@ -87,12 +87,12 @@ TEST_F(AuthenticatorTest, HeadersOfEachWayToLogIn) {
   make({});
   EXPECT_TRUE((*get())->headers.empty());
 
-  Cluster basic;
+  Access basic;
   basic.user.method = BasicAuth{"me", "pass:word"};
   make(basic);
   EXPECT_EQ(token(), "Basic bWU6cGFzczp3b3Jk");
 
-  Cluster impersonating;
+  Access impersonating;
   impersonating.user.method = Token{"t", ""};
   impersonating.user.impersonate = {"bob", "7", {"a", "b"}, {{"example.com/x y", {"1", "2"}}}};
   make(impersonating);
@@ -121,9 +121,9 @@ TEST_F(AuthenticatorTest, ATokenFileIsReadAgainEachMinute) {
     }
     std::string content = "one";
   } files;
-  Cluster cluster;
-  cluster.user.method = Token{"one", "/token"};
-  auth_ = std::make_unique<Authenticator>(*loop_, files, nullptr, std::move(cluster));
+  Access access;
+  access.user.method = Token{"one", "/token"};
+  auth_ = std::make_unique<Authenticator>(*loop_, files, nullptr, std::move(access));
   files.content = "two";
   time_.run_for(io::seconds{30});
   EXPECT_EQ(token(), "Bearer one");
@@ -158,11 +158,11 @@ TEST_F(AuthenticatorTest, AfterA401OnlyDifferentCredentialsAreWorthATry) {
 TEST_F(AuthenticatorTest, RotatedCertificatesMakeNewTlsOptions) {
   files_.write("/crt", "cert1");
   files_.write("/key", "key1");
-  Cluster cluster;
-  cluster.tls_server_name = "k";
-  cluster.user.client_cert = {"cert1", "/crt"};
-  cluster.user.client_key = {"key1", "/key"};
-  make(cluster);
+  Access access;
+  access.tls_server_name = "k";
+  access.user.client_cert = {"cert1", "/crt"};
+  access.user.client_key = {"key1", "/key"};
+  make(access);
   const auto before = (*get())->tls;
   EXPECT_EQ(before->client_cert_pem, "cert1");
   EXPECT_EQ(before->server_name, "k");
@@ -316,15 +316,15 @@ TEST(PluginAnswerTest, WhatIsMissingIsSaid) {
 }
 
 TEST(PluginExecInfoTest, TellsTheClusterWhenAsked) {
-  Cluster cluster;
-  cluster.server = "https://s";
-  cluster.ca.text = "CA";
-  cluster.insecure = false;
+  Access access;
+  access.server = "https://s";
+  access.ca.text = "CA";
+  access.insecure = false;
   ExecPlugin plugin;
   plugin.api_version = kV1;
   plugin.provide_cluster_info = true;
   plugin.cluster_config = R"({"a":1})";
-  EXPECT_EQ(plugin_exec_info(cluster, plugin),
+  EXPECT_EQ(plugin_exec_info(access, plugin),
             R"({"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential","spec":{"interactive":false,)"
             R"("cluster":{"server":"https://s","certificate-authority-data":"Q0E=","config":{"a":1}}}})");
 }
@@ -355,10 +355,9 @@ TEST(ExecPluginTest, ARealScript) {
                  "      provideClusterInfo: true\n");
   io::RealLoop loop;
   io::RealFiles files(loop);
-  auto cluster =
-      load_cluster(files, Environment{[](std::string_view) { return std::nullopt; }}, {folder / "config", ""});
-  ASSERT_TRUE(cluster) << cluster.error().message;
-  const auto auth = make_authenticator(loop, files, std::move(*cluster));
+  auto access = load_access(files, Environment{[](std::string_view) { return std::nullopt; }}, {folder / "config", ""});
+  ASSERT_TRUE(access) << access.error().message;
+  const auto auth = make_authenticator(loop, files, std::move(*access));
   const auto held = io::run_task(loop, auth->get(io::seconds{60}));
   ASSERT_TRUE(held) << held.error().message;
   EXPECT_EQ(io::header((*held)->headers, "Authorization"), "Bearer token-bob");
@@ -367,13 +366,13 @@ TEST(ExecPluginTest, ARealScript) {
 TEST(ExecPluginTest, AProgramThatIsNotThere) {
   io::RealLoop loop;
   io::RealFiles files(loop);
-  Cluster cluster;
+  Access access;
   ExecPlugin plugin;
   plugin.command = "careen-no-such-plugin";
   plugin.api_version = kV1;
   plugin.install_hint = "install it from example.com";
-  cluster.user.method = plugin;
-  const auto auth = make_authenticator(loop, files, cluster);
+  access.user.method = plugin;
+  const auto auth = make_authenticator(loop, files, access);
   const auto held = io::run_task(loop, auth->get(io::seconds{60}));
   ASSERT_FALSE(held);
   EXPECT_THAT(held.error().message, HasSubstr("careen-no-such-plugin"));

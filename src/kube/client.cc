@@ -131,7 +131,14 @@ struct Client::Series {
     std::map<int, io::Counter*> retries;
   };
   std::map<std::string, Kind, std::less<>> kinds;
+  std::string host;
 
+  // A cluster may move to another server.
+  void of_host(std::string_view now) {
+    if (host == now) return;
+    host = now;
+    for (auto& [name, kind] : kinds) kind.outcomes.clear();
+  }
   Kind& kind(std::string_view verb, std::string_view plural) {
     std::string key;
     key.reserve(verb.size() + plural.size() + 1);
@@ -152,6 +159,7 @@ Client::~Client() = default;
 
 void Client::count(const Request& request, const Resource& resource, std::string_view verb, int status,
                    const ApiError* error, io::Duration took) {
+  series_->of_host(transport_.host());
   Series::Kind& kind = series_->kind(verb, resource.plural);
   if (!kind.duration) {
     kind.duration = &metrics_.histogram("careen_api_request_duration_seconds", "How long API requests took.",

@@ -24,13 +24,13 @@ std::string without_line_end(std::string text) {
   return text;
 }
 
-io::Result<Cluster> load_kubeconfig(io::Files& files, const std::string& path, const std::string& context) {
+io::Result<Access> load_kubeconfig(io::Files& files, const std::string& path, const std::string& context) {
   io::Result<std::string> text = files.read(path);
   if (!text) return tl::make_unexpected(text.error());
   return resolve_kubeconfig(files, {{path, std::move(*text)}}, context);
 }
 
-io::Result<Cluster> load_kubeconfig_list(io::Files& files, const std::string& list, const std::string& context) {
+io::Result<Access> load_kubeconfig_list(io::Files& files, const std::string& list, const std::string& context) {
   std::vector<KubeconfigFile> found;
   for (size_t begin = 0; begin <= list.size();) {
     const size_t end = std::min(list.find(':', begin), list.size());
@@ -50,27 +50,27 @@ io::Result<Cluster> load_kubeconfig_list(io::Files& files, const std::string& li
   return resolve_kubeconfig(files, found, context);
 }
 
-io::Result<Cluster> load_in_cluster(io::Files& files, const std::string& host, const std::string& port,
-                                    std::string token) {
+io::Result<Access> load_in_cluster(io::Files& files, const std::string& host, const std::string& port,
+                                   std::string token) {
   const std::string folder(kServiceAccount);
-  Cluster cluster;
-  cluster.in_cluster = true;
-  cluster.source = "service account of this pod";
-  cluster.server = fmt::format("https://{}:{}", host.find(':') == std::string::npos ? host : "[" + host + "]", port);
-  cluster.user.method = Token{std::move(token), folder + "token"};
-  cluster.ca.path = folder + "ca.crt";
-  io::Result<std::string> ca = files.read(cluster.ca.path);
+  Access access;
+  access.in_cluster = true;
+  access.source = "service account of this pod";
+  access.server = fmt::format("https://{}:{}", host.find(':') == std::string::npos ? host : "[" + host + "]", port);
+  access.user.method = Token{std::move(token), folder + "token"};
+  access.ca.path = folder + "ca.crt";
+  io::Result<std::string> ca = files.read(access.ca.path);
   if (!ca) return tl::make_unexpected(ca.error());
-  cluster.ca.text = std::move(*ca);
+  access.ca.text = std::move(*ca);
   io::Result<std::string> ns = files.read(folder + "namespace");
-  cluster.ns = ns ? without_line_end(std::move(*ns)) : std::string();
-  if (cluster.ns.empty()) cluster.ns = "default";
-  return cluster;
+  access.ns = ns ? without_line_end(std::move(*ns)) : std::string();
+  if (access.ns.empty()) access.ns = "default";
+  return access;
 }
 
 }  // namespace
 
-io::Result<Cluster> load_cluster(io::Files& files, const Environment& environment, const ClusterFlags& flags) {
+io::Result<Access> load_access(io::Files& files, const Environment& environment, const ClusterFlags& flags) {
   const std::string context = flags.context.empty() ? variable(environment, "KUBECONTEXT") : flags.context;
   if (!flags.kubeconfig.empty()) return load_kubeconfig(files, flags.kubeconfig, context);
   if (const std::string list = variable(environment, "KUBECONFIG"); !list.empty()) {
@@ -92,11 +92,11 @@ io::Result<Cluster> load_cluster(io::Files& files, const Environment& environmen
 
   const std::string home = variable(environment, "HOME");
   if (home.empty()) return io::fail(io::ErrorKind::invalid, "no cluster is configured: " + tried + "; HOME is not set");
-  io::Result<Cluster> cluster = load_kubeconfig(files, home + "/.kube/config", context);
-  if (!cluster && cluster.error().kind == io::ErrorKind::file && is_missing(cluster.error())) {
-    return io::fail(io::ErrorKind::invalid, "no cluster is configured: " + tried + "; " + cluster.error().message);
+  io::Result<Access> access = load_kubeconfig(files, home + "/.kube/config", context);
+  if (!access && access.error().kind == io::ErrorKind::file && is_missing(access.error())) {
+    return io::fail(io::ErrorKind::invalid, "no cluster is configured: " + tried + "; " + access.error().message);
   }
-  return cluster;
+  return access;
 }
 
 }  // namespace careen::kube

@@ -30,18 +30,23 @@ struct ClusterFlags {
 struct Pem {
   std::string text;
   std::string path;
+  bool operator==(const Pem&) const = default;
 };
 
-struct Anonymous {};
+struct Anonymous {
+  bool operator==(const Anonymous&) const = default;
+};
 
 struct Token {
   std::string text;
   std::string path;  // as with Pem
+  bool operator==(const Token&) const = default;
 };
 
 struct BasicAuth {
   std::string username;
   std::string password;
+  bool operator==(const BasicAuth&) const = default;
 };
 
 // A program that prints credentials (client.authentication.k8s.io).
@@ -53,6 +58,7 @@ struct ExecPlugin {
   std::string install_hint;
   bool provide_cluster_info = false;
   std::string cluster_config;  // JSON of the cluster's extension for plugins; empty: none
+  bool operator==(const ExecPlugin&) const = default;
 };
 
 struct Impersonation {
@@ -60,6 +66,7 @@ struct Impersonation {
   std::string uid;
   std::vector<std::string> groups;
   std::map<std::string, std::vector<std::string>> extra;
+  bool operator==(const Impersonation&) const = default;
 };
 
 struct User {
@@ -67,22 +74,25 @@ struct User {
   Pem client_cert;  // both or none
   Pem client_key;
   Impersonation impersonate;
+  bool operator==(const User&) const = default;
 };
 
-struct Cluster {
+// One API server, and who asks it.
+struct Access {
   std::string server;  // https://host:port, perhaps with a path; no slash at the end
   Pem ca;              // empty: the system's authorities
   std::string tls_server_name;
   bool insecure = false;
   std::string proxy;
-  std::string ns;  // of the context or the pod; "default" when neither says
+  std::string ns = "default";  // of the context or the pod
   User user;
   std::string source;  // where all this comes from, for people
   bool in_cluster = false;
+  bool operator==(const Access&) const = default;
 };
 
 // In this order: --kubeconfig, KUBECONFIG (several files, merged), the pod's service account, ~/.kube/config. The
 // error names file, line, column and field where it can.
-io::Result<Cluster> load_cluster(io::Files& files, const Environment& environment, const ClusterFlags& flags);
+io::Result<Access> load_access(io::Files& files, const Environment& environment, const ClusterFlags& flags);
 
 }  // namespace careen::kube

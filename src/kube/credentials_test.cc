@@ -22,12 +22,12 @@ std::string config(const std::string& name, const std::string& server, const std
 
 class CredentialsTest : public ::testing::Test {
  protected:
-  io::Result<Cluster> load(ClusterFlags flags = {}) {
-    return load_cluster(files_, Environment{[this](std::string_view name) -> std::optional<std::string> {
-                          const auto it = variables_.find(name);
-                          return it == variables_.end() ? std::nullopt : std::optional(it->second);
-                        }},
-                        flags);
+  io::Result<Access> load(ClusterFlags flags = {}) {
+    return load_access(files_, Environment{[this](std::string_view name) -> std::optional<std::string> {
+                         const auto it = variables_.find(name);
+                         return it == variables_.end() ? std::nullopt : std::optional(it->second);
+                       }},
+                       flags);
   }
   void be_in_a_pod() {
     variables_["KUBERNETES_SERVICE_HOST"] = "10.0.0.1";
@@ -36,7 +36,7 @@ class CredentialsTest : public ::testing::Test {
     files_.write(kAccount + "ca.crt", kCa);
     files_.write(kAccount + "namespace", "ops\n");
   }
-  static std::string token_of(const io::Result<Cluster>& cluster) { return std::get<Token>(cluster->user.method).text; }
+  static std::string token_of(const io::Result<Access>& access) { return std::get<Token>(access->user.method).text; }
 
   io::VirtualTime time_;
   std::unique_ptr<io::Loop> loop_ = time_.make_loop();

@@ -70,8 +70,8 @@ HttpTransport::HttpTransport(io::Loop& loop, std::shared_ptr<Authenticator> auth
       authenticator_(std::move(authenticator)),
       make_client_(std::move(make_client)),
       options_(std::move(options)),
-      host_(host_of(authenticator_->cluster().server)) {
-  options_.proxy = authenticator_->cluster().proxy;
+      host_(host_of(authenticator_->access().server)) {
+  options_.proxy = authenticator_->access().proxy;
 }
 
 std::shared_ptr<io::HttpClient> HttpTransport::client_for(const Credentials& credentials) {
@@ -87,7 +87,7 @@ io::HttpRequest HttpTransport::prepare(const Request& request, const Credentials
                                        io::Duration left) const {
   io::HttpRequest prepared;
   prepared.method = request.method;
-  prepared.url = authenticator_->cluster().server + request.path;
+  prepared.url = authenticator_->access().server + request.path;
   prepared.headers = credentials.headers;
   prepared.headers.emplace_back("Accept", request.accept.empty() ? "application/json" : request.accept);
   if (!request.content_type.empty()) prepared.headers.emplace_back("Content-Type", request.content_type);
@@ -142,10 +142,10 @@ io::Task<io::Result<StreamResponse>> HttpTransport::open(Request request) {
   co_return opened;
 }
 
-std::shared_ptr<Authenticator> make_authenticator(io::RealLoop& loop, io::Files& files, Cluster cluster, io::Log log) {
+std::shared_ptr<Authenticator> make_authenticator(io::RealLoop& loop, io::Files& files, Access access, io::Log log) {
   return std::make_shared<Authenticator>(
       loop, files, [&loop](io::ProcessRequest request) { return io::run_process(loop, std::move(request)); },
-      std::move(cluster), std::move(log));
+      std::move(access), std::move(log));
 }
 
 std::unique_ptr<HttpTransport> make_http_transport(io::RealLoop& loop, std::shared_ptr<Authenticator> authenticator,
@@ -154,6 +154,14 @@ std::unique_ptr<HttpTransport> make_http_transport(io::RealLoop& loop, std::shar
       loop, std::move(authenticator),
       [&loop](io::HttpClientOptions wanted) { return io::make_http_client(loop, std::move(wanted)); },
       std::move(options));
+}
+
+Connect over_http(io::RealLoop& loop, io::Files& files, io::Log log, io::HttpClientOptions options) {
+  return [&loop, &files, log = std::move(log), options = std::move(options)](const Access& access) {
+    const auto authenticator = make_authenticator(loop, files, access, log);
+    return Transports{make_http_transport(loop, authenticator, options),
+                      make_http_transport(loop, authenticator, options)};
+  };
 }
 
 }  // namespace careen::kube

@@ -11,6 +11,7 @@
 #include "io/log.h"
 #include "io/loop.h"
 #include "kube/authenticator.h"
+#include "kube/connect.h"
 #include "kube/transport.h"
 
 namespace careen::io {
@@ -61,9 +62,11 @@ class HttpTransport final : public Transport {
 };
 
 // As a real process uses them.
-std::shared_ptr<Authenticator> make_authenticator(io::RealLoop& loop, io::Files& files, Cluster cluster,
+std::shared_ptr<Authenticator> make_authenticator(io::RealLoop& loop, io::Files& files, Access access,
                                                   io::Log log = {});
 std::unique_ptr<HttpTransport> make_http_transport(io::RealLoop& loop, std::shared_ptr<Authenticator> authenticator,
                                                    io::HttpClientOptions options = {});
+// The transports of one access share an Authenticator.
+Connect over_http(io::RealLoop& loop, io::Files& files, io::Log log = {}, io::HttpClientOptions options = {});
 
 }  // namespace careen::kube

@@ -87,12 +87,12 @@ class HttpTransportTest : public ::testing::Test {
   void SetUp() override {
     files_.write("/token", "one");
     files_.write("/ca", "CA1");
-    Cluster cluster;
-    cluster.server = "https://k.example:6443/prefix";
-    cluster.ca = {"CA1", "/ca"};
-    cluster.proxy = "http://proxy";
-    cluster.user.method = Token{"one", "/token"};
-    auth_ = std::make_shared<Authenticator>(*loop_, files_, nullptr, cluster);
+    Access access;
+    access.server = "https://k.example:6443/prefix";
+    access.ca = {"CA1", "/ca"};
+    access.proxy = "http://proxy";
+    access.user.method = Token{"one", "/token"};
+    auth_ = std::make_shared<Authenticator>(*loop_, files_, nullptr, access);
     transport_ = make();
   }
   std::unique_ptr<HttpTransport> make() {
@@ -280,11 +280,11 @@ TEST_F(HttpTransportTest, NetworkErrorsPassThrough) {
 
 // A plugin that eats the request's time leaves nothing to send with: surely not sent.
 TEST_F(HttpTransportTest, NothingIsSentWithoutCredentials) {
-  Cluster cluster;
-  cluster.server = "https://s";
+  Access access;
+  access.server = "https://s";
   ExecPlugin plugin;
   plugin.command = "slow";
-  cluster.user.method = plugin;
+  access.user.method = plugin;
   struct Slow {
     static io::Task<io::Result<io::ProcessResult>> run(io::Loop* loop) {
       co_await io::sleep_for(*loop, io::seconds{30});
@@ -292,7 +292,7 @@ TEST_F(HttpTransportTest, NothingIsSentWithoutCredentials) {
     }
   };
   auth_ = std::make_shared<Authenticator>(
-      *loop_, files_, [this](io::ProcessRequest) { return Slow::run(loop_.get()); }, cluster);
+      *loop_, files_, [this](io::ProcessRequest) { return Slow::run(loop_.get()); }, access);
   transport_ = make();
   Request made = request("PATCH", "/x");
   made.timeout = io::seconds{5};
@@ -334,10 +334,9 @@ TEST(RealHttpTransportTest, ReachesAServerOverTls) {
                  "clusters: [{name: k, cluster: {server: '" +
                      address + "', certificate-authority-data: " + base64_encode(authority.ca_pem()) +
                      "}}]\nusers: [{name: u, user: {tokenFile: token}}]\n");
-  auto cluster =
-      load_cluster(files, Environment{[](std::string_view) { return std::nullopt; }}, {folder / "config", ""});
-  ASSERT_TRUE(cluster) << cluster.error().message;
-  const auto transport = make_http_transport(loop, make_authenticator(loop, files, *cluster));
+  auto access = load_access(files, Environment{[](std::string_view) { return std::nullopt; }}, {folder / "config", ""});
+  ASSERT_TRUE(access) << access.error().message;
+  const auto transport = make_http_transport(loop, make_authenticator(loop, files, *access));
 
   Request request;
   request.path = "/api/v1/nodes?limit=5";
@@ -358,8 +357,8 @@ TEST(RealHttpTransportTest, ReachesAServerOverTls) {
   EXPECT_EQ(text, "GET /api/v1/nodes?limit=5");
 
   // Without the authority nothing is sent.
-  cluster->ca = {};
-  const auto distrustful = make_http_transport(loop, make_authenticator(loop, files, *cluster));
+  access->ca = {};
+  const auto distrustful = make_http_transport(loop, make_authenticator(loop, files, *access));
   const auto refused = io::run_task(loop, distrustful->send(request));
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().kind, io::ErrorKind::tls);

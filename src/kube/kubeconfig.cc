@@ -234,7 +234,7 @@ Pem read_pem(io::Files* files, const Mapping& mapping, const std::string& key, s
   return pem;
 }
 
-void check_server(const Mapping& cluster, Cluster& into, bool tls_by_default) {
+void check_server(const Mapping& cluster, Access& into, bool tls_by_default) {
   std::string server(io::trimmed(cluster.text("server")));
   if (server.empty()) cluster.refuse("server", "must be given");
   if (server.find("://") == std::string::npos) server = (tls_by_default ? "https://" : "http://") + server;
@@ -251,7 +251,7 @@ void check_server(const Mapping& cluster, Cluster& into, bool tls_by_default) {
   into.server = std::move(server);
 }
 
-void check_proxy(const Mapping& cluster, Cluster& into) {
+void check_proxy(const Mapping& cluster, Access& into) {
   into.proxy = io::trimmed(cluster.text("proxy-url"));
   if (into.proxy.empty()) return;
   for (const std::string_view scheme : {"http://", "https://", "socks5://", "socks5h://"}) {
@@ -262,7 +262,7 @@ void check_proxy(const Mapping& cluster, Cluster& into) {
   cluster.refuse("proxy-url", "must be an http, https or socks5 address");
 }
 
-void resolve_cluster(io::Files* files, const Mapping& cluster, Cluster& into) {
+void resolve_cluster(io::Files* files, const Mapping& cluster, Access& into) {
   into.ca = read_pem(files, cluster, "certificate-authority", "CERTIFICATE");
   into.insecure = cluster.boolean("insecure-skip-tls-verify");
   into.tls_server_name = cluster.text("tls-server-name");
@@ -460,7 +460,7 @@ std::string paths_of(const std::vector<KubeconfigFile>& kubeconfigs) {
   return paths;
 }
 
-Cluster resolve(io::Files* files, const std::vector<KubeconfigFile>& kubeconfigs, const std::string& wanted) {
+Access resolve(io::Files* files, const std::vector<KubeconfigFile>& kubeconfigs, const std::string& wanted) {
   Merged merged;
   for (const KubeconfigFile& file : kubeconfigs) merge(file, merged);
   const std::string paths = paths_of(kubeconfigs);
@@ -478,7 +478,7 @@ Cluster resolve(io::Files* files, const std::vector<KubeconfigFile>& kubeconfigs
   const Mapping cluster(referred(context, "cluster", merged.clusters));
   const Mapping user(referred(context, "user", merged.users));
 
-  Cluster into;
+  Access into;
   into.source = fmt::format("kubeconfig {}, context \"{}\"", paths, name);
   into.ns = context.text("namespace");
   if (into.ns.empty()) into.ns = "default";
@@ -492,8 +492,8 @@ Cluster resolve(io::Files* files, const std::vector<KubeconfigFile>& kubeconfigs
   return into;
 }
 
-io::Result<Cluster> resolved(io::Files* files, const std::vector<KubeconfigFile>& kubeconfigs,
-                             const std::string& context) {
+io::Result<Access> resolved(io::Files* files, const std::vector<KubeconfigFile>& kubeconfigs,
+                            const std::string& context) {
   try {
     return resolve(files, kubeconfigs, context);
   } catch (const Wrong& wrong) {
@@ -505,12 +505,12 @@ io::Result<Cluster> resolved(io::Files* files, const std::vector<KubeconfigFile>
 
 }  // namespace
 
-io::Result<Cluster> resolve_kubeconfig(io::Files& files, const std::vector<KubeconfigFile>& kubeconfigs,
-                                       const std::string& context) {
+io::Result<Access> resolve_kubeconfig(io::Files& files, const std::vector<KubeconfigFile>& kubeconfigs,
+                                      const std::string& context) {
   return resolved(&files, kubeconfigs, context);
 }
 
-io::Result<Cluster> resolve_untrusted_kubeconfig(std::string from, std::string text, const std::string& context) {
+io::Result<Access> resolve_untrusted_kubeconfig(std::string from, std::string text, const std::string& context) {
   return resolved(nullptr, {{std::move(from), std::move(text)}}, context);
 }
 

@@ -1,4 +1,4 @@
-// Kubeconfig files: merged as kubectl merges them, one context of them resolved into a Cluster.
+// Kubeconfig files: merged as kubectl merges them, one context of them resolved into an Access.
 #pragma once
 
 #include <string>
@@ -17,12 +17,12 @@ struct KubeconfigFile {
 // The first file that has an entry of a name wins, as does the first with a current-context. An empty `context`
 // means the current one. Files that the chosen entries refer to are read; the rest of the entries need not make
 // sense.
-io::Result<Cluster> resolve_kubeconfig(io::Files& files, const std::vector<KubeconfigFile>& kubeconfigs,
-                                       const std::string& context);
+io::Result<Access> resolve_kubeconfig(io::Files& files, const std::vector<KubeconfigFile>& kubeconfigs,
+                                      const std::string& context);
 
 // Of a text that anybody may have written, such as a Secret in a cluster: it may name a server and carry credentials
 // inline. What would make careen read a file, start a program or go through a proxy of its choosing is refused, and so
 // is a server that is not reached over https. `from` stands for the path in messages: Secret ns/name.
-io::Result<Cluster> resolve_untrusted_kubeconfig(std::string from, std::string text, const std::string& context);
+io::Result<Access> resolve_untrusted_kubeconfig(std::string from, std::string text, const std::string& context);
 
 }  // namespace careen::kube

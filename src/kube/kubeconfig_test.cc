@@ -20,19 +20,19 @@ constexpr const char* kKey = "-----BEGIN EC PRIVATE KEY-----\nx\n-----END EC PRI
 
 class KubeconfigTest : public ::testing::Test {
  protected:
-  io::Result<Cluster> resolve(const std::string& text, const std::string& context = {}) {
+  io::Result<Access> resolve(const std::string& text, const std::string& context = {}) {
     return resolve_kubeconfig(files_, {{"/etc/k/config", text}}, context);
   }
   // A whole file around the fields of one cluster and one user, written in flow style.
-  io::Result<Cluster> with(const std::string& cluster, const std::string& user) {
+  io::Result<Access> with(const std::string& cluster, const std::string& user) {
     return resolve(
         "current-context: c\ncontexts: [{name: c, context: {cluster: k, user: u}}]\nclusters:\n- name: k\n  cluster: "
         "{" +
         cluster + "}\nusers:\n- name: u\n  user: {" + user + "}\n");
   }
-  io::Result<Cluster> with_user(const std::string& user) { return with("server: 'https://s:6443'", user); }
-  io::Result<Cluster> with_cluster(const std::string& cluster) { return with(cluster, "token: t"); }
-  static std::string message(const io::Result<Cluster>& result) { return result ? "no error" : result.error().message; }
+  io::Result<Access> with_user(const std::string& user) { return with("server: 'https://s:6443'", user); }
+  io::Result<Access> with_cluster(const std::string& cluster) { return with(cluster, "token: t"); }
+  static std::string message(const io::Result<Access>& result) { return result ? "no error" : result.error().message; }
 
   io::VirtualTime time_;
   std::unique_ptr<io::Loop> loop_ = time_.make_loop();
@@ -308,7 +308,7 @@ TEST_F(KubeconfigTest, HostileYamlEndsQuickly) {
 
 class UntrustedKubeconfigTest : public ::testing::Test {
  protected:
-  static io::Result<Cluster> with(const std::string& cluster, const std::string& user) {
+  static io::Result<Access> with(const std::string& cluster, const std::string& user) {
     return resolve_untrusted_kubeconfig("Secret ops/k",
                                         "current-context: c\ncontexts: [{name: c, context: {cluster: k, user: u, "
                                         "namespace: n}}]\nclusters:\n- name: k\n"
@@ -316,7 +316,7 @@ class UntrustedKubeconfigTest : public ::testing::Test {
                                             cluster + "}\nusers:\n- name: u\n  user: {" + user + "}\n",
                                         "");
   }
-  static std::string message(const io::Result<Cluster>& result) { return result ? "no error" : result.error().message; }
+  static std::string message(const io::Result<Access>& result) { return result ? "no error" : result.error().message; }
 };
 
 TEST_F(UntrustedKubeconfigTest, TakesWhatIsInline) {

@@ -11,9 +11,13 @@ Watch::Watch(WatchParts parts, ReflectorOptions what, std::unique_ptr<Sink> sink
       started_(p_.loop),
       stopped_(p_.loop),
       synced_(p_.loop),
-      scope_(p_.loop) {}
+      scope_(p_.loop) {
+  if (p_.all) p_.all->push_back(this);
+}
 
-Watch::~Watch() = default;
+Watch::~Watch() {
+  if (p_.all) std::erase(*p_.all, this);
+}
 
 void Watch::start() {
   if (started()) return;

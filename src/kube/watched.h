@@ -18,6 +18,8 @@
 
 namespace careen::kube {
 
+class Watch;
+
 struct WatchParts {
   io::Loop& loop;
   Client& client;  // reads
@@ -25,6 +27,7 @@ struct WatchParts {
   io::Problems& problems;
   io::Random& random;
   io::Log log = {};
+  std::vector<Watch*>* all = nullptr;  // where it is entered as long as it lives
 };
 
 // Keeps one store current. For a Store of its own see Watched; others (pods, workloads) are given with their sink.

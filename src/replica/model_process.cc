@@ -14,8 +14,6 @@ ModelProcess::ModelProcess(io::VirtualTime& time, sim::Cluster& cluster, std::st
       loop_(time.make_loop(options.skew)),
       files_(*loop_),
       random_(options.seed),
-      transport_(cluster.network.connect(*loop_, name_)),
-      lease_transport_(cluster.network.connect(*loop_, name_ + "/lease")),
       http_(cluster.outside.connect(*loop_)),
       mail_(cluster.outside.connect_mail(*loop_)),
       scope_(*loop_) {
@@ -26,8 +24,11 @@ ModelProcess::ModelProcess(io::VirtualTime& time, sim::Cluster& cluster, std::st
     if (it == variables.end()) return std::nullopt;
     return it->second;
   };
+  const auto connect = [&cluster, this](const kube::Access&) {
+    return kube::Transports{cluster.network.connect(*loop_, name_), cluster.network.connect(*loop_, name_ + "/lease")};
+  };
   replica_ = std::make_unique<Replica>(
-      ReplicaParts{*loop_, files_, random_, *transport_, *lease_transport_, *http_, *mail_, environment, options.log},
+      ReplicaParts{*loop_, files_, random_, {}, connect, *http_, *mail_, environment, options.log},
       ReplicaOptions{.config = kConfig,
                      .host = name_,
                      .ns = "kube-system",

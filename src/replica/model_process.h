@@ -68,8 +68,6 @@ class ModelProcess {
   std::unique_ptr<io::Loop> loop_;
   io::MemoryFiles files_;
   io::Random random_;
-  std::unique_ptr<kube::Transport> transport_;
-  std::unique_ptr<kube::Transport> lease_transport_;
   std::unique_ptr<io::HttpClient> http_;
   std::unique_ptr<io::MailClient> mail_;
   std::unique_ptr<Replica> replica_;

@@ -32,15 +32,16 @@ std::string subject(const Pause& pause) { return pause.profile.empty() ? "everyt
 
 PauseWatch::PauseWatch(PauseWatchParts parts, PauseWatchOptions options, std::function<bool()> writes_events)
     : p_(std::move(parts)),
+      loop_(p_.cluster.loop()),
       options_(std::move(options)),
       writes_events_(std::move(writes_events)),
-      lease_({p_.loop, p_.client, p_.metrics, p_.problems, p_.random, p_.log},
+      lease_(p_.cluster.watch_parts("pause"),
              kube::ReflectorOptions::of_one(kube::resources::leases, options_.ns, std::string(PauseRecord::kLease),
                                             std::string(PauseRecord::kLease)),
-             p_.atoms),
-      known_(p_.loop),
-      refused_(p_.loop) {
-  pauses_.unknown("it is not known yet whether somebody has paused anything", p_.loop.wall_now());
+             p_.cluster.atoms()),
+      known_(loop_),
+      refused_(loop_) {
+  pauses_.unknown("it is not known yet whether somebody has paused anything", loop_.wall_now());
   lease_.store().subscribe([this](const kube::Lease*, const kube::Lease* after) { take(after); });
   lease_.on_synced([this] { read_anew(); });
 }
@@ -67,14 +68,14 @@ void PauseWatch::read_anew() {
 
 Task<void> PauseWatch::fresh() {
   co_await known_.wait();
-  co_await io::race(p_.loop, listed_anew(lease_), io::wait_for(refused_));
+  co_await io::race(loop_, listed_anew(lease_), io::wait_for(refused_));
 }
 
 // The reflector reports whatever keeps it from its list; a missing right is the one thing that we do not wait for, and
 // it keeps trying.
 Task<void> PauseWatch::look_why_not() {
   for (;;) {
-    co_await io::sleep_for(p_.loop, kLookEvery);
+    co_await io::sleep_for(loop_, kLookEvery);
     const auto is_current = [this] { return lease_.synced() && lease_.blind_for() < kTrusted; };
     if (is_current()) {
       if (unread_) read_anew();
@@ -84,13 +85,13 @@ Task<void> PauseWatch::look_why_not() {
     if (refused_.is_open()) continue;
     kube::CallOptions call;
     call.query = "limit=1&fieldSelector=" + encoded(fmt::format("metadata.name={}", PauseRecord::kLease));
-    const auto answer = co_await p_.client.list(kube::resources::leases, options_.ns, std::move(call));
+    const auto answer = co_await p_.cluster.client().list(kube::resources::leases, options_.ns, std::move(call));
     if (is_current()) continue;
     if (answer) {
       refusals_.granted();
       // Watches may be refused where lists are not.
       lease_.request_relist();
-    } else if (refusals_.missing(answer.error(), p_.loop.now())) {
+    } else if (refusals_.missing(answer.error(), loop_.now())) {
       go_on_without(answer.error());
     } else {
       stand_still(answer.error());
@@ -99,25 +100,25 @@ Task<void> PauseWatch::look_why_not() {
 }
 
 void PauseWatch::stand_still(const kube::ApiError& error) {
-  p_.problems.raise(
+  p_.cluster.problems().raise(
       kProblem,
       fmt::format(
           "{} cannot be read: {}; nothing is begun, moved or evicted until it can be{}", place(), error.message,
           error.code != 403 ? "" : ", or has been refused for " + io::format_duration(kube::SteadyRefusal::kPatience)));
   pauses_.unknown(fmt::format("it is not known whether somebody has paused anything: {} cannot be read", place()),
-                  p_.loop.wall_now());
+                  loop_.wall_now());
 }
 
 // What was paused when it was last read stays so: whoever takes the right away resumes nothing.
 void PauseWatch::go_on_without(const kube::ApiError& error) {
   take(known_lease());
-  p_.problems.raise(
+  p_.cluster.problems().raise(
       kProblem, fmt::format("{} cannot be read: {}; careen goes on {}, and \"careen pause\" and \"careen "
                             "resume\" have no effect until it may list and watch leases in namespace {}",
                             place(), error.message,
                             pauses_.all().empty() ? "as if nothing were paused" : "with what it knew", options_.ns));
   // The reflector has reported the same, but not what it means.
-  p_.problems.clear(fmt::format("watch {}", PauseRecord::kLease));
+  p_.cluster.problems().clear(fmt::format("watch {}", PauseRecord::kLease));
   refused_.open();
   known_.open();
 }
@@ -127,13 +128,14 @@ void PauseWatch::take(const kube::Lease* lease) {
   const std::string* text = lease ? lease->annotation(PauseRecord::kAnnotation) : nullptr;
   auto record = text ? PauseRecord::parse(*text) : PauseRecord{};
   if (record) {
-    p_.problems.clear(kProblem);
+    p_.cluster.problems().clear(kProblem);
     pauses_.set(std::move(*record));
   } else {
     const std::string wrong =
         fmt::format("annotation {} of {} cannot be read: {}", PauseRecord::kAnnotation, place(), record.error());
-    p_.problems.raise(kProblem, wrong + "; everything is paused until it is mended, or \"careen resume\" removes it");
-    pauses_.unknown(wrong, p_.loop.wall_now());
+    p_.cluster.problems().raise(kProblem,
+                                wrong + "; everything is paused until it is mended, or \"careen resume\" removes it");
+    pauses_.unknown(wrong, loop_.wall_now());
   }
   announce();
 }
@@ -153,14 +155,15 @@ void PauseWatch::announce() {
 }
 
 void PauseWatch::tell(const Pause& pause) {
-  p_.metrics.gauge(kMetric, "1 for what somebody has paused: a profile, or everything.", {{"profile", pause.profile}})
+  p_.cluster.metrics()
+      .gauge(kMetric, "1 for what somebody has paused: a profile, or everything.", {{"profile", pause.profile}})
       .set(1);
   p_.log.warn("nothing is begun, moved or evicted", "what", subject(pause), "why", pause.text());
   record("Paused", fmt::format("{} is {}", subject(pause), pause.text()));
 }
 
 void PauseWatch::tell_resumed(const Pause& pause) {
-  p_.metrics.drop_gauge(kMetric, {{"profile", pause.profile}});
+  p_.cluster.metrics().drop_gauge(kMetric, {{"profile", pause.profile}});
   p_.log.info("the pause is over", "what", subject(pause), "it was", pause.text());
   record("Resumed", fmt::format("{} goes on; it was {}", subject(pause), pause.text()));
 }

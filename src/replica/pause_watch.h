@@ -7,26 +7,16 @@
 #include <string>
 
 #include "budget/pause.h"
-#include "io/metrics.h"
-#include "io/problems.h"
-#include "io/random.h"
 #include "io/sync.h"
-#include "kube/atoms.h"
-#include "kube/client.h"
+#include "kube/cluster.h"
 #include "kube/events.h"
 #include "kube/objects.h"
 #include "kube/steady_refusal.h"
-#include "kube/watched.h"
 
 namespace careen::replica {
 
 struct PauseWatchParts {
-  io::Loop& loop;
-  kube::Client& client;  // reads
-  kube::AtomPool& atoms;
-  io::Metrics& metrics;
-  io::Problems& problems;
-  io::Random& random;
+  kube::Cluster& cluster;
   kube::EventRecorder& events;
   io::Log log;
 };
@@ -67,6 +57,7 @@ class PauseWatch {
   void record(std::string reason, std::string note);
 
   PauseWatchParts p_;
+  io::Loop& loop_;
   PauseWatchOptions options_;
   std::function<bool()> writes_events_;
   budget::Pauses pauses_;

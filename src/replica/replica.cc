@@ -27,6 +27,7 @@ constexpr io::Duration kFinishWrites = io::seconds{15};
 constexpr io::Duration kFlushEvents = io::seconds{3};
 
 io::Result<kube::Object> as_object(kube::RawObject& raw) { return kube::decode_object(raw); }
+io::Result<kube::DisruptionBudget> as_budget(kube::RawObject& raw) { return kube::decode_disruption_budget(raw); }
 
 }  // namespace
 
@@ -48,9 +49,9 @@ const profiles::Controller& Replica::controller() const { return core_->controll
 const std::vector<HostedController>& Replica::hosted() const { return core_->hosted_; }
 const drain::Engine& Replica::drains() const { return core_->engine_; }
 const budget::Pauses& Replica::pauses() const { return core_->pause_watch_.pauses(); }
-kube::Client& Replica::reader() { return core_->open_client_; }
+kube::Client& Replica::reader() { return core_->cluster_.client(); }
 std::vector<web::Route> Replica::webhooks(io::Log log) {
-  const web::WebhookParts parts{core_->loop_, core_->open_client_, core_->metrics_, std::move(log)};
+  const web::WebhookParts parts{core_->loop_, core_->cluster_.client(), core_->metrics_, std::move(log)};
   std::vector<web::Route> all;
   for (const auto& choice : core_->options_.webhooks) {
     for (web::Route& route : choice->webhooks(parts)) all.push_back(std::move(route));
@@ -74,37 +75,31 @@ Replica::Core::Core(const Replica& replica, ReplicaParts p, ReplicaOptions optio
       log_(p.log.named("setup")),
       problems_(p.log.named("problems")),
       identity_(fmt::format("{}_{}", options_.host, options_.instance.empty() ? p.random.uuid() : options_.instance)),
-      client_(loop_, p.transport, metrics_, p.random),
-      open_client_(loop_, p.transport, metrics_, p.random),
-      lease_client_(loop_, p.lease_transport, metrics_, p.random),
-      random_(p.random),
-      root_log_(p.log),
-      nodes_(watch_parts("nodes"), {.resource = kube::resources::nodes}, decoder_),
-      pods_(atoms_, profiles::prefers_operational()),
-      pod_watch_(watch_parts("pods"), {.resource = kube::resources::pods}, kube::make_sink(pods_)),
-      hypervisors_(watch_parts(profiles::kHypervisorResource.plural), {.resource = profiles::kHypervisorResource},
-                   as_object),
-      budgets_(watch_parts(kube::resources::disruption_budgets.plural),
-               {.resource = kube::resources::disruption_budgets},
-               [](kube::RawObject& raw) { return kube::decode_disruption_budget(raw); }),
+      cluster_({loop_, p.random, metrics_, problems_, p.log}, {}, std::move(p.access), std::move(p.connect)),
+      client_(cluster_.make_client()),
+      lease_client_(cluster_.make_lease_client()),
+      nodes_(cluster_.watched<kube::Node>({.resource = kube::resources::nodes}, cluster_.node_decoder())),
+      pods_(cluster_.atoms(), profiles::prefers_operational()),
+      pod_watch_(cluster_.watch_parts("pods"), {.resource = kube::resources::pods}, kube::make_sink(pods_)),
+      hypervisors_(cluster_.watched<kube::Object>({.resource = profiles::kHypervisorResource}, as_object)),
+      budgets_(cluster_.watched<kube::DisruptionBudget>({.resource = kube::resources::disruption_budgets}, as_budget)),
       locks_(loop_),
       lock_(add_lock(p, first_lock(), "leader election")),
-      ledger_(loop_, client_, problems_, p.log.named("ledger"), metrics_, ledger_options()),
-      events_(loop_, open_client_, metrics_, problems_, options_.host),
-      pause_watch_({loop_, open_client_, atoms_, metrics_, problems_, p.random, events_, p.log.named("pause")},
-                   {.ns = options_.ns, .identity = identity_},
+      ledger_(loop_, *client_, problems_, p.log.named("ledger"), metrics_, ledger_options()),
+      events_(loop_, cluster_.client(), metrics_, problems_, options_.host),
+      pause_watch_({cluster_, events_, p.log.named("pause")}, {.ns = options_.ns, .identity = identity_},
                    [this] { return !options_.controller.dry_run && controls(); }),
       slack_threads_(loop_),
-      outside_{loop_, p.http, p.mail, client_, slack_threads_},
-      engine_({loop_, client_, pods_, budgets_.store(),
+      outside_{loop_, p.http, p.mail, *client_, slack_threads_},
+      engine_({loop_, *client_, pods_, budgets_.store(),
                [this](std::string_view ns, std::string_view name) { return daemon_set(ns, name); }, &events_, metrics_,
                problems_, p.log.named("drain"), &pause_watch_.pauses(), &nodes_.store()},
               {.dry_run = options_.controller.dry_run,
                .own_namespace = options_.own_pod.empty() ? "" : options_.ns,
                .own_pod = options_.own_pod}),
-      controller_({loop_, client_, atoms_, decoder_, nodes_.store(), pods_, leases_, hypervisors_.store(), ledger_,
-                   outside_, events_, metrics_, problems_, p.random, p.log.named("controllers.maintenance"), &engine_,
-                   &pause_watch_.pauses()},
+      controller_({loop_, *client_, cluster_.atoms(), cluster_.node_decoder(), nodes_.store(), pods_, leases_,
+                   hypervisors_.store(), ledger_, outside_, events_, metrics_, problems_, p.random,
+                   p.log.named("controllers.maintenance"), &engine_, &pause_watch_.pauses()},
                   options_.controller),
       watches_for_controllers_(*this),
       shuffles_(shuffle_parts()),
@@ -143,7 +138,7 @@ void Replica::Core::guard_writes() {
       client.set_write_guard([this, &lock] { return locks_.write_window(lock); });
     }
   };
-  guard(client_, lock_);
+  guard(*client_, lock_);
   for (const auto& one : hosting_) guard(*one->client, one->lock);
 }
 
@@ -152,25 +147,25 @@ std::string Replica::Core::first_lock() const {
   return std::string(options_.controllers.front()->kind().lock);
 }
 
-void Replica::Core::host(ReplicaParts& p, const controllers::Choice& choice) {
+void Replica::Core::host(const ReplicaParts& p, const controllers::Choice& choice) {
   const controllers::Kind& kind = choice.kind();
   const bool first = !options_.profiles && hosting_.empty();
   kube::Lock& lock =
       first ? lock_
             : add_lock(p, std::string(kind.lock), fmt::format("leader election for {} objects", kind.object.kind));
-  auto client = std::make_unique<kube::Client>(loop_, p.transport, metrics_, p.random);
-  auto controller = choice.make({loop_, *client, atoms_, decoder_, nodes_.store(), pods_, leases_, engine_, ledger_,
-                                 pause_watch_.pauses(), events_, metrics_, problems_, p.random,
-                                 p.log.named("controllers." + kind.object.kind), watches_for_controllers_,
+  auto client = cluster_.make_client();
+  auto controller = choice.make({loop_, *client, cluster_.atoms(), cluster_.node_decoder(), nodes_.store(), pods_,
+                                 leases_, engine_, ledger_, pause_watch_.pauses(), events_, metrics_, problems_,
+                                 p.random, p.log.named("controllers." + kind.object.kind), watches_for_controllers_,
                                  [this](std::string_view ns, std::string_view name) { return daemon_set(ns, name); },
                                  options_.controller.dry_run});
   hosted_.push_back({kind, *controller});
   hosting_.push_back(std::make_unique<Hosting>(Hosting{kind, std::move(client), lock, std::move(controller)}));
 }
 
-kube::Lock& Replica::Core::add_lock(ReplicaParts& p, std::string name, std::string problem) {
+kube::Lock& Replica::Core::add_lock(const ReplicaParts& p, std::string name, std::string problem) {
   return locks_.add(std::make_unique<kube::Election>(
-      loop_, lease_client_, p.random, problems_, p.log.named("election"),
+      loop_, *lease_client_, p.random, problems_, p.log.named("election"),
       kube::ElectionOptions{
           .ns = options_.ns, .name = std::move(name), .identity = identity_, .problem = std::move(problem)}));
 }

@@ -13,6 +13,7 @@
 #include "io/log.h"
 #include "io/task.h"
 #include "io/time.h"
+#include "kube/connect.h"
 
 namespace careen::io {
 class Files;
@@ -27,7 +28,6 @@ class Random;
 namespace careen::kube {
 class Client;
 class Lock;
-class Transport;
 struct DisruptionBudget;
 struct EventRecord;
 struct Node;
@@ -68,9 +68,9 @@ struct ReplicaParts {
   io::Loop& loop;
   io::Files& files;
   io::Random& random;
-  kube::Transport& transport;
-  kube::Transport& lease_transport;  // of its own, so that a busy one cannot delay a renewal
-  io::HttpClient& http;              // to everything that is no API server
+  kube::Access access;
+  kube::Connect connect;
+  io::HttpClient& http;  // to everything that is no API server
   io::MailClient& mail;
   config::Environment environment;
   io::Log log;

@@ -20,14 +20,13 @@
 #include "io/metrics.h"
 #include "io/problems.h"
 #include "io/sync.h"
-#include "kube/atoms.h"
 #include "kube/cache.h"
 #include "kube/client.h"
+#include "kube/cluster.h"
 #include "kube/disruption_budget.h"
 #include "kube/events.h"
 #include "kube/locks.h"
 #include "kube/node.h"
-#include "kube/node_decoder.h"
 #include "kube/objects.h"
 #include "kube/pod_store.h"
 #include "kube/watched.h"
@@ -77,7 +76,6 @@ class Replica::Core {
   };
 
   std::optional<budget::LedgerOptions> ledger_options() const;
-  kube::WatchParts watch_parts(const std::string& name);
   profiles::ShuffleParts shuffle_parts();
   void take_config(std::shared_ptr<const profiles::Config> config);
   void tell_when_known();
@@ -88,9 +86,9 @@ class Replica::Core {
   drain::DaemonSetState daemon_set(std::string_view ns, std::string_view name) const;
   io::Task<void> tell_of_budgets();
   bool controls() const;
-  kube::Lock& add_lock(ReplicaParts& parts, std::string name, std::string problem);
+  kube::Lock& add_lock(const ReplicaParts& parts, std::string name, std::string problem);
   std::string first_lock() const;
-  void host(ReplicaParts& parts, const controllers::Choice& choice);
+  void host(const ReplicaParts& parts, const controllers::Choice& choice);
   void record_election(const kube::Lock& lock, std::string message);
   void guard_writes();
   io::Task<void> lead();
@@ -108,23 +106,19 @@ class Replica::Core {
   io::Problems problems_;
   io::Metrics metrics_;
   std::string identity_;
-  kube::Client client_;       // writes only while we lead
-  kube::Client open_client_;  // reads, and events, which harm nobody when late
-  kube::Client lease_client_;
-  kube::AtomPool atoms_;
-  kube::NodeDecoder decoder_{atoms_};
-  io::Random& random_;
-  io::Log root_log_;
-  kube::Watched<kube::Node> nodes_;
+  kube::Cluster cluster_;
+  std::unique_ptr<kube::Client> client_;  // writes only while we lead
+  std::unique_ptr<kube::Client> lease_client_;
+  kube::Watched<kube::Node>& nodes_;
   kube::PodStore pods_;
   kube::Watch pod_watch_;
   kube::Store<kube::Lease> leases_;  // of all namespaces that are watched
   // A cache of its own for each, since a list tells what is gone only of the namespace that was listed.
-  std::map<std::string, std::unique_ptr<kube::Watched<kube::Lease>>> lease_watches_;
-  kube::Watched<kube::Object> hypervisors_;
+  std::map<std::string, kube::Watched<kube::Lease>*> lease_watches_;
+  kube::Watched<kube::Object>& hypervisors_;
   kube::Workloads workloads_;
   std::map<kube::WorkloadKind, std::unique_ptr<kube::Watch>> workload_watches_;
-  kube::Watched<kube::DisruptionBudget> budgets_;
+  kube::Watched<kube::DisruptionBudget>& budgets_;
   kube::Locks locks_;
   kube::Lock& lock_;  // the first; evictions, which serve all controllers, are sent under it
   budget::Ledger ledger_;

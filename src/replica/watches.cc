@@ -6,7 +6,6 @@
 #include "controllers/profiles/hypervisors.h"
 #include "controllers/profiles/names.h"
 #include "controllers/profiles/needs.h"
-#include "controllers/profiles/occupancy.h"
 #include "drain/filter.h"
 #include "replica/replica_core.h"
 
@@ -20,10 +19,6 @@ namespace {
 constexpr io::Duration kBudgetPatience = io::seconds{5};
 
 }  // namespace
-
-kube::WatchParts Replica::Core::watch_parts(const std::string& name) {
-  return {loop_, open_client_, metrics_, problems_, random_, root_log_.named(name)};
-}
 
 profiles::ShuffleParts Replica::Core::shuffle_parts() {
   const auto all_known = [this] {
@@ -47,7 +42,7 @@ void Replica::Core::take_config(std::shared_ptr<const profiles::Config> config) 
   if (needs.hypervisors) hypervisors_.start();
   if (needs.pods) pod_watch_.start();
   if (needs.budgets) watch_budgets();
-  if (decoder_.want(kube::NodeSections(needs.node_sections))) nodes_.request_relist();
+  if (cluster_.node_decoder().want(kube::NodeSections(needs.node_sections))) nodes_.request_relist();
   controller_.set_config(std::move(config));
   shuffles_.profiles_changed();
   if (replica_.on_config) replica_.on_config();
@@ -59,9 +54,8 @@ void Replica::Core::take_config(std::shared_ptr<const profiles::Config> config) 
 void Replica::Core::watch_leases(const std::string& ns) {
   auto& watch = lease_watches_[ns];
   if (watch) return;
-  const std::string name = "leases of " + ns;
-  watch = std::make_unique<kube::Watched<kube::Lease>>(
-      watch_parts(name), kube::ReflectorOptions{.resource = kube::resources::leases, .ns = ns, .name = name}, atoms_);
+  watch = &cluster_.watched<kube::Lease>({.resource = kube::resources::leases, .ns = ns, .name = "leases of " + ns},
+                                         cluster_.atoms());
   watch->store().subscribe([this](const kube::Lease* before, const kube::Lease* after) {
     if (after) {
       leases_.put(*after);
@@ -112,7 +106,7 @@ void Replica::Core::WatchesForControllers::workloads(kube::WorkloadKind kind) { 
 
 std::unique_ptr<kube::Watched<kube::Object>> Replica::Core::WatchesForControllers::objects(
     const kube::Resource& resource) {
-  return std::make_unique<kube::Watched<kube::Object>>(core_.watch_parts(resource.plural),
+  return std::make_unique<kube::Watched<kube::Object>>(core_.cluster_.watch_parts(resource.plural),
                                                        kube::ReflectorOptions{.resource = resource},
                                                        [](kube::RawObject& raw) { return kube::decode_object(raw); });
 }
@@ -121,8 +115,9 @@ void Replica::Core::watch_workload(kube::WorkloadKind kind) {
   auto& watch = workload_watches_[kind];
   if (watch) return;
   const kube::Resource& resource = kube::resource_of(kind);
-  watch = std::make_unique<kube::Watch>(watch_parts(resource.plural), kube::ReflectorOptions{.resource = resource},
-                                        kube::make_sink(workloads_, kind, atoms_));
+  watch =
+      std::make_unique<kube::Watch>(cluster_.watch_parts(resource.plural), kube::ReflectorOptions{.resource = resource},
+                                    kube::make_sink(workloads_, kind, cluster_.atoms()));
   if (kind == kube::WorkloadKind::daemon_set) {
     watch->on_synced([this] { engine_.daemon_sets_known(); });
     workloads_.of(kind).subscribe([this](const kube::Workload*, const kube::Workload* after) {

@@ -65,9 +65,9 @@ KubeSession::KubeSession(KubeSessionParts parts)
       random(parts.random),
       screen(parts.screen),
       owner("terminal/" + parts.user),
-      ns(std::move(parts.ns)),
+      ns(parts.access.ns),
       problems(io::Log(std::make_shared<ProblemListener>(*this), "")),
-      client(parts.loop, parts.transport, metrics, parts.random),
+      cluster({parts.loop, parts.random, metrics, problems}, {}, std::move(parts.access), std::move(parts.connect)),
       interrupted(parts.loop) {}
 
 Task<kube::Result<uint64_t>> read_list(KubeSession& session, kube::Resource resource, std::string query,
@@ -126,24 +126,21 @@ int run_on_cluster(const ClusterOptions& options, const Command& command) {
   io::RealLoop loop;
   io::RealFiles files(loop);
   Screen screen(process_screen());
-  auto cluster = kube::load_cluster(files, {read_environment}, {options.kubeconfig, options.context});
-  if (!cluster) {
-    screen.error(cluster.error().message);
+  auto access = kube::load_access(files, {read_environment}, {options.kubeconfig, options.context});
+  if (!access) {
+    screen.error(access.error().message);
     return kFailed;
   }
   io::Random random;
-  const std::string ns = cluster->ns;
-  const auto transport = kube::make_http_transport(loop, kube::make_authenticator(loop, files, std::move(*cluster)));
-  KubeSession session({loop, *transport, random, screen, user_at_host(), ns});
   const KubeSession::Process process{loop, files};
+  KubeSession session({loop, std::move(*access), kube::over_http(loop, files), random, screen, user_at_host()});
   session.process = &process;
   const auto watch = io::watch_signals(loop, {SIGTERM, SIGINT}, [&](int) {
     if (!session.heeds_interrupt || session.interrupted.is_open()) ::_exit(kInterrupted);
     session.interrupted.open();
   });
   std::optional<int> code;
-  io::Scope scope(loop);
-  scope.spawn(io::keep(command(session), code));
+  session.cluster.tasks().spawn(io::keep(command(session), code));
   loop.run_until([&] { return code.has_value(); });
   return *code;
 }

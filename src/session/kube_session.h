@@ -15,10 +15,7 @@
 #include "io/problems.h"
 #include "io/random.h"
 #include "io/sync.h"
-#include "kube/atoms.h"
-#include "kube/client.h"
-#include "kube/node_decoder.h"
-#include "kube/watched.h"
+#include "kube/cluster.h"
 #include "session/cluster_flags.h"
 
 namespace careen::io {
@@ -30,11 +27,11 @@ namespace careen::app {
 
 struct KubeSessionParts {
   io::Loop& loop;
-  kube::Transport& transport;
+  kube::Access access;
+  kube::Connect connect;
   io::Random& random;
   Screen& screen;
-  std::string user;            // ana@host, in the names of holds
-  std::string ns = "default";  // of the kubeconfig
+  std::string user;  // ana@host, in the names of holds
 };
 
 class KubeSession {
@@ -53,9 +50,10 @@ class KubeSession {
   const std::string ns;     // of the kubeconfig
   io::Metrics metrics;
   io::Problems problems;
-  kube::Client client;
-  kube::AtomPool atoms;
-  kube::NodeDecoder nodes{atoms};
+  kube::Cluster cluster;
+  kube::Client& client{cluster.client()};
+  kube::AtomPool& atoms{cluster.atoms()};
+  kube::NodeDecoder& nodes{cluster.node_decoder()};
 
   // What else there is of the outside world where a command runs in a process of its own; null on the model cluster.
   struct Process {
@@ -70,7 +68,7 @@ class KubeSession {
 
   io::Wall now() const { return loop.wall_now(); }
   // Of a watch; its name is the key of its problems, after "watch ".
-  kube::WatchParts watch_parts() { return {loop, client, metrics, problems, random}; }
+  kube::WatchParts watch_parts() { return cluster.watch_parts({}); }
 };
 
 // All objects of a list, read with as few requests as the pages allow; visit() reads each.

@@ -94,7 +94,7 @@ int main(int argc, char** argv) {
   io::RealFiles files(loop);
   io::Metrics metrics;
   io::Random random;
-  auto cluster = kube::load_cluster(files, {[](std::string_view) { return std::nullopt; }}, {argv[1], ""});
+  auto cluster = kube::load_access(files, {[](std::string_view) { return std::nullopt; }}, {argv[1], ""});
   if (!cluster) {
     fmt::print(stderr, "{}\n", cluster.error().message);
     return 1;

@@ -194,8 +194,8 @@ int main(int count, char** arguments) {
   io::RealLoop loop;
   io::RealFiles files(loop);
   io::Random random;
-  auto cluster = kube::load_cluster(files, {[](std::string_view) { return std::optional<std::string>(); }},
-                                    {.kubeconfig = arguments[1], .context = {}});
+  auto cluster = kube::load_access(files, {[](std::string_view) { return std::optional<std::string>(); }},
+                                   {.kubeconfig = arguments[1], .context = {}});
   if (!cluster) {
     std::fprintf(stderr, "load_loop: %s\n", cluster.error().message.c_str());
     return 1;

@@ -18,7 +18,7 @@ using careen::kube::Environment;
 
 constexpr std::string_view kSeparator = "=====\n";
 
-void check(const careen::io::Result<careen::kube::Cluster>& cluster) {
+void check(const careen::io::Result<careen::kube::Access>& cluster) {
   // Whatever comes out is either a message or something that can be connected to.
   if (!cluster ? cluster.error().message.empty() : !cluster->server.starts_with("http")) std::abort();
 }
@@ -61,7 +61,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     if (name == "KUBECONFIG") return list;
     return std::nullopt;
   }};
-  check(load_cluster(files, environment, ClusterFlags{}));
-  check(load_cluster(files, environment, ClusterFlags{"", "a"}));
+  check(load_access(files, environment, ClusterFlags{}));
+  check(load_access(files, environment, ClusterFlags{"", "a"}));
   return 0;
 }

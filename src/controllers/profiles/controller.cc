@@ -13,6 +13,7 @@
 #include "controllers/profiles/names.h"
 #include "controllers/profiles/observation_topic.h"
 #include "drain/engine.h"
+#include "io/overloaded.h"
 #include "io/problems.h"
 #include "kube/client.h"
 #include "kube/decode.h"
@@ -46,6 +47,12 @@ bool wants_details(const kube::Node& node) {
   return details && *details == "true";
 }
 
+// A place may become free without any change in the cluster.
+bool frees_itself(const budget::Key& key) {
+  const auto* const nodes = std::get_if<budget::NodePlaces>(&key);
+  return nodes ? nodes->skip_after > io::Duration{0} : std::holds_alternative<budget::LeasePlaces>(key);
+}
+
 // Nothing but our own touch has changed: there is nothing new to decide.
 bool only_touched(const kube::Node& before, const kube::Node& after) {
   const std::string* const touched = after.annotation(kTouchAnnotation);
@@ -63,7 +70,7 @@ Controller::Controller(ControllerParts parts, ControllerOptions options)
     : p_(std::move(parts)),
       options_(options),
       pause_guard_(p_.loop, p_.pauses),
-      occupancy_(p_.nodes, p_.ledger),
+      occupancy_(p_.nodes, p_.ledger, states_),
       fleet_(p_.nodes, p_.pods, topics_),
       observations_(p_.loop, p_.outside.http, p_.metrics, {},
                     [this](const observe::PrometheusQuery& source) { observation_changed(source); }),
@@ -102,7 +109,8 @@ Controller::~Controller() = default;
 
 void Controller::set_config(std::shared_ptr<const Config> config) {
   config_ = std::move(config);
-  occupancy_.rebuild(*config_);
+  states_.set_config(*config_);
+  occupancy_.rebuild();
   waiters_.clear();
   topic_waiters_.clear();
   alarms_.clear();
@@ -140,16 +148,17 @@ void Controller::hypervisors_known() {
 }
 
 void Controller::pods_known() {
-  std::vector<Topic> topics;
+  std::vector<budget::Topic> topics;
   fleet_.pods_changed({}, topics);
   wake_waiting(topics);
 }
 
 void Controller::lease_changed(const std::string& key) {
-  const auto belongs = [&](const BudgetKey& budget) {
-    return !budget.lease.empty() && key.starts_with(budget.lease) && key[budget.lease.size()] == '-';
+  const auto belongs = [&](const budget::Key& budget) {
+    const auto* const leases = std::get_if<budget::LeasePlaces>(&budget);
+    return leases && key.starts_with(leases->group) && key[leases->group.size()] == '-';
   };
-  for (const BudgetKey& budget : waiters_.waited_for_if(belongs)) {
+  for (const budget::Key& budget : waiters_.waited_for_if(belongs)) {
     offer(budget);
     follow_age(budget);
   }
@@ -157,11 +166,8 @@ void Controller::lease_changed(const std::string& key) {
 }
 
 void Controller::observation_changed(const observe::PrometheusQuery& source) {
-  for (const BudgetKey& budget :
-       waiters_.waited_for_if([&](const BudgetKey& key) { return key.observation == source; })) {
-    offer(budget);
-  }
-  const Topic topic = topics_.of(observation_topic(source));
+  offer(budget::ObservedValue{source});
+  const budget::Topic topic = topics_.of(observation_topic(source));
   if (is_news(source)) {
     wake_waiting({topic});
   } else if (topic_waiters_.any(topic)) {
@@ -182,13 +188,13 @@ bool Controller::is_news(const observe::PrometheusQuery& source) {
 }
 
 void Controller::pods_changed(std::string_view node) {
-  std::vector<Topic> topics;
+  std::vector<budget::Topic> topics;
   if (fleet_.pods_changed(node, topics)) queue_.wake(std::string(node));
   wake_waiting(topics);
 }
 
-void Controller::wake_waiting(const std::vector<Topic>& topics) {
-  for (const Topic topic : topics) {
+void Controller::wake_waiting(const std::vector<budget::Topic>& topics) {
+  for (const budget::Topic topic : topics) {
     for (const std::string& node : topic_waiters_.of(topic)) queue_.wake(node);
   }
 }
@@ -209,41 +215,45 @@ void Controller::node_changed(const kube::Node* before, const kube::Node* after)
 }
 
 void Controller::refresh_occupancy(std::string_view node) {
-  const Occupancy::Changes changes = occupancy_.update(node, *config_);
-  for (const Scope& scope : changes.left) {
-    for (const BudgetKey& key : waiters_.waited_for(scope)) offer(key);
+  const budget::Occupancy::Changes changes = occupancy_.update(node);
+  for (const budget::Scope& scope : changes.left) {
+    for (const budget::Key& key : waiters_.waited_for(scope)) offer(key);
   }
   for (const auto* scopes : {&changes.left, &changes.joined, &changes.altered}) {
-    for (const Scope& scope : *scopes) {
-      for (const BudgetKey& key : waiters_.waited_for(scope)) follow_age(key);
+    for (const budget::Scope& scope : *scopes) {
+      for (const budget::Key& key : waiters_.waited_for(scope)) follow_age(key);
     }
   }
-  for (const Scope& scope : changes.joined) {
+  for (const budget::Scope& scope : changes.joined) {
     for (const std::string& waiting : waiters_.waiting_for_rise(scope)) queue_.wake(waiting);
   }
 }
 
-void Controller::offer(const BudgetKey& key) {
-  const BudgetUse use = measure_use(key);
-  for (const std::string& node : waiters_.offer(key, key.max - use.used)) queue_.wake(node);
+void Controller::offer(const budget::Key& key) {
+  const budget::Use use = measure_use(key);
+  for (const std::string& node : waiters_.offer(key, use.free())) queue_.wake(node);
 }
 
-BudgetUse Controller::measure_use(const BudgetKey& key) const {
+budget::Use Controller::measure_use(const budget::Key& key) const {
   const io::Wall now = p_.loop.wall_now();
-  if (key.ledger) return {-p_.ledger.room(), std::nullopt};
-  if (!key.lease.empty()) return measure(lease_facts_, key, now);
-  if (key.observation) {
-    const bool pending = observations_.state(*key.observation, now).kind == observe::ObservationKind::pending;
-    return {pending ? 1 : 0, std::nullopt};
-  }
-  return measure(occupancy_, key, now);
+  return std::visit(io::Overloaded{
+                        [&](const budget::NodePlaces& places) { return measure(occupancy_, places, now); },
+                        [&](const budget::LeasePlaces& leases) { return measure(lease_facts_, leases, now); },
+                        [&](const budget::ObservedValue& value) {
+                          const bool arrived =
+                              observations_.state(value.source, now).kind != observe::ObservationKind::pending;
+                          return budget::Use{.used = arrived ? 0 : 1, .max = 1};
+                        },
+                        [&](budget::LedgerRoom) { return budget::Use{.used = 0, .max = p_.ledger.room()}; },
+                    },
+                    key);
 }
 
 // A maintenance that grows too old to count, or a lease that runs out, frees its place without any change in the
 // cluster.
-void Controller::follow_age(const BudgetKey& key) {
-  if ((key.skip_after <= io::Duration{0} && key.lease.empty()) || waiters_.waiting(key) == 0) return;
-  const BudgetUse use = measure_use(key);
+void Controller::follow_age(const budget::Key& key) {
+  if (!frees_itself(key) || waiters_.waiting(key) == 0) return;
+  const budget::Use use = measure_use(key);
   if (!use.free_at) return;
   auto& alarm = alarms_[key];
   if (!alarm) {
@@ -262,7 +272,7 @@ io::Steady Controller::steady(io::Wall when) const {
 
 Task<void> Controller::run() {
   co_await configured_.wait();
-  occupancy_.rebuild(*config_);
+  occupancy_.rebuild();
   running_ = true;
   collect_all_messages();
   acting_.spawn(settle_all_inherited());
@@ -393,8 +403,8 @@ void Controller::rehearse(const std::string& key, const Decision& decision) {
 void Controller::schedule(const std::string& key, const Decision& decision) {
   topic_waiters_.update(key, decision.topics);
   for (const observe::PrometheusQuery& source : decision.wanted) observations_.want(source);
-  for (const BudgetKey& offered : waiters_.update(key, decision.waits, decision.rises)) offer(offered);
-  for (const BudgetWait& wait : decision.waits) {
+  for (const budget::Key& offered : waiters_.update(key, decision.waits, decision.rises)) offer(offered);
+  for (const budget::Wait& wait : decision.waits) {
     if (const auto alarm = alarms_.find(wait.key); alarm == alarms_.end() || !alarm->second->pending()) {
       follow_age(wait.key);
     }
@@ -678,9 +688,7 @@ void Controller::release(const std::string& key, const std::string& uid) {
 // Its place in the ledger is another's.
 void Controller::finish(const std::string& uid) {
   p_.ledger.finish(uid);
-  BudgetKey room;
-  room.ledger = true;
-  if (waiters_.waiting(room) > 0) offer(room);
+  if (waiters_.waiting(budget::LedgerRoom{}) > 0) offer(budget::LedgerRoom{});
 }
 
 std::vector<std::pair<std::string_view, size_t>> Controller::unfinished() const {

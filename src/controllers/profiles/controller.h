@@ -13,19 +13,20 @@
 #include <vector>
 
 #include "budget/admission.h"
+#include "budget/key.h"
+#include "budget/occupancy.h"
 #include "budget/pause_guard.h"
-#include "controllers/profiles/budget_key.h"
-#include "controllers/profiles/budget_waiters.h"
+#include "budget/topic.h"
+#include "budget/waiters.h"
 #include "controllers/profiles/check_context.h"
 #include "controllers/profiles/controller_options.h"
 #include "controllers/profiles/decide.h"
 #include "controllers/profiles/fleet.h"
 #include "controllers/profiles/hypervisors.h"
 #include "controllers/profiles/lease_taker.h"
-#include "controllers/profiles/occupancy.h"
 #include "controllers/profiles/outbox.h"
+#include "controllers/profiles/profile_states.h"
 #include "controllers/profiles/stagger_leases.h"
-#include "controllers/profiles/topic.h"
 #include "drain/key.h"
 #include "drain/options.h"
 #include "drain/progress.h"
@@ -117,7 +118,7 @@ class Controller {
   const Config* config() const { return config_.get(); }
   const Deliveries& deliveries() const { return deliveries_; }
   const Facts& facts() const { return facts_; }
-  const BudgetWaiters& waiters() const { return waiters_; }
+  const budget::Waiters& waiters() const { return waiters_; }
   // How much of each kind is under way. At rest nothing is: what stays then has leaked.
   std::vector<std::pair<std::string_view, size_t>> unfinished() const;
 
@@ -149,11 +150,11 @@ class Controller {
   void observation_changed(const observe::PrometheusQuery& source);
   bool is_news(const observe::PrometheusQuery& source);
   void pods_changed(std::string_view node);
-  void wake_waiting(const std::vector<Topic>& topics);
+  void wake_waiting(const std::vector<budget::Topic>& topics);
   void refresh_occupancy(std::string_view node);
-  BudgetUse measure_use(const BudgetKey& key) const;
-  void offer(const BudgetKey& key);
-  void follow_age(const BudgetKey& key);
+  budget::Use measure_use(const budget::Key& key) const;
+  void offer(const budget::Key& key);
+  void follow_age(const budget::Key& key);
   io::Steady steady(io::Wall when) const;
   void schedule(const std::string& key, const Decision& decision);
   void report_failures(const std::string& key, const Decision& decision);
@@ -254,8 +255,9 @@ class Controller {
   ControllerOptions options_;
   std::shared_ptr<const Config> config_;
   budget::PauseGuard pause_guard_;
-  Topics topics_;
-  Occupancy occupancy_;
+  budget::Topics topics_;
+  ProfileStates states_;
+  budget::Occupancy occupancy_;
   Fleet fleet_;
   observe::PrometheusObservations observations_;
   StaggerLeases lease_facts_;
@@ -264,8 +266,8 @@ class Controller {
   Facts facts_;
   Deliveries deliveries_;
   LeaseTaker taker_;
-  BudgetWaiters waiters_;
-  TopicWaiters topic_waiters_;
+  budget::Waiters waiters_;
+  budget::TopicWaiters topic_waiters_;
   kube::WorkQueue queue_;
   io::Semaphore slots_;
   io::Semaphore retry_slots_;
@@ -299,7 +301,7 @@ class Controller {
   std::set<std::string, std::less<>> held_;        // failing; they come back by themselves
   std::set<std::string> settling_;                 // by UID: admissions of a predecessor
   // For budgets that forget old maintenances: when the next one is forgotten.
-  std::map<BudgetKey, std::unique_ptr<io::Alarm>> alarms_;
+  std::map<budget::Key, std::unique_ptr<io::Alarm>> alarms_;
   std::unique_ptr<Meters> meters_;
   io::Scope acting_;  // last: its tasks use everything above
 };

@@ -243,7 +243,7 @@ Task<Controller::Fate> Controller::settle(std::string name, std::string uid, std
 bool Controller::is_where_it_was_admitted_to(const std::string& name, const std::string& uid) const {
   const auto entry = p_.ledger.entries().find(uid);
   if (entry == p_.ledger.entries().end() || !entry->second.admission.counts) return false;
-  const Occupancy::Members& members = occupancy_.members({});
+  const budget::Occupancy::Members& members = occupancy_.members({});
   const auto member = members.find(name);
   return member != members.end() && member->second.in_state;
 }

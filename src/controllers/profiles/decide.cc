@@ -16,7 +16,6 @@
 #include "controllers/profiles/message_text.h"
 #include "controllers/profiles/names.h"
 #include "controllers/profiles/node_draft.h"
-#include "controllers/profiles/occupancy.h"
 #include "controllers/profiles/stagger_leases.h"
 #include "controllers/profiles/trigger_context.h"
 #include "drain/holds.h"
@@ -535,7 +534,7 @@ class Decider {
     if (!result.budget || !result.passed) add_topics(result);
     if (!result.budget) return;
     const auto& [key, use] = *result.budget;
-    if (key.observation) decision_.wanted.push_back(*key.observation);
+    if (const auto* value = std::get_if<budget::ObservedValue>(&key)) decision_.wanted.push_back(value->source);
     if (result.pending) decision_.waits.push_back({key, data.transition, use.free_at});
   }
 
@@ -565,9 +564,9 @@ class Decider {
       const CheckResult& result = budgets[i]->result;
       auto& [key, use] = *budgets[i]->result.budget;
       if (result.passed) {
-        if (key.counts_nodes()) decision_.rises.push_back(key.scope);
+        if (const auto* places = std::get_if<budget::NodePlaces>(&key)) decision_.rises.push_back(places->scope);
         add_topics(result);
-      } else if (use.used >= key.max) {
+      } else if (use.full()) {
         // With a place free it is what is seen from there that says no, and the topics tell when that is another.
         decision_.waits.push_back({std::move(key), data.transition, use.free_at});
       }
@@ -633,9 +632,7 @@ class Decider {
     if (!world_.ledger || world_.ledger->fits(draft_.base().uid)) return false;
     hold_up(why, Verdict::no, "the ledger is full: {} admissions are under way, and this one has to be recorded too",
             world_.ledger->entries().size());
-    BudgetKey room;
-    room.ledger = true;
-    decision_.waits.push_back({std::move(room), data.transition, std::nullopt});
+    decision_.waits.push_back({budget::LedgerRoom{}, data.transition, std::nullopt});
     return true;
   }
 

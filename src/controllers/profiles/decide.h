@@ -9,13 +9,13 @@
 #include <vector>
 
 #include "budget/admission.h"
-#include "controllers/profiles/budget_key.h"
+#include "budget/key.h"
+#include "budget/topic.h"
 #include "controllers/profiles/hypervisor_draft.h"
 #include "controllers/profiles/lease_grab.h"
 #include "controllers/profiles/outbox.h"
 #include "controllers/profiles/outcome.h"
 #include "controllers/profiles/state.h"
-#include "controllers/profiles/topic.h"
 #include "controllers/slot/why.h"
 #include "drain/options.h"
 #include "io/time.h"
@@ -102,9 +102,9 @@ struct Decision {
   std::vector<Failure> failures;
   // what could change the decision, besides the node itself
   std::optional<io::Wall> wake;
-  std::vector<BudgetWait> waits;                 // for a place to become free
-  std::vector<Scope> rises;                      // for a place to be taken
-  std::vector<Topic> topics;                     // facts about other objects
+  std::vector<budget::Wait> waits;               // for a place to become free
+  std::vector<budget::Scope> rises;              // for a place to be taken
+  std::vector<budget::Topic> topics;             // facts about other objects
   std::vector<observe::PrometheusQuery> wanted;  // observations
   Why why;
   std::vector<ProfileOutcome> profiles;  // in the order of the label; only with reasons

@@ -368,7 +368,7 @@ TEST_F(DecideTest, WaitsForABudgetOnlyIfThatIsWhatBlocks) {
       {{kData, data_of("p", kReq, now - io::hours{3})}, {"approved", "yes"}});
   const Decision decision = decide_on("a");
   ASSERT_THAT(decision.waits, SizeIs(1));
-  EXPECT_EQ(decision.waits[0].key, (BudgetKey{{}, 1, {}}));
+  EXPECT_EQ(decision.waits[0].key, budget::Key(budget::NodePlaces{{}, 1, {}}));
   EXPECT_EQ(decision.waits[0].since, now - io::hours{3});
   EXPECT_THAT(decision.rises, IsEmpty());
 }
@@ -382,7 +382,7 @@ TEST_F(DecideTest, WaitsOnlyForBudgetsThatCanHelp) {
   put_in("a", "p", kReq, {{"zone", "x"}});
   Decision decision = decide_on("a");
   ASSERT_THAT(decision.waits, SizeIs(1));
-  EXPECT_EQ(decision.waits[0].key.scope, (Scope{"", {{"zone", "x"}}}));
+  EXPECT_EQ(std::get<budget::NodePlaces>(decision.waits[0].key).scope, (budget::Scope{"", {{"zone", "x"}}}));
   put_in("b", "p", kReq, {{"zone", "x"}, {"go", ""}});
   EXPECT_THAT(decide_on("b").waits, SizeIs(2));
 }
@@ -393,7 +393,7 @@ TEST_F(DecideTest, OfTwoBudgetsOnlyTheFullOneIsWaitedFor) {
   put_in("a", "p", kReq, {{"zone", "x"}});
   Decision decision = decide_on("a");
   ASSERT_THAT(decision.waits, SizeIs(1));
-  EXPECT_EQ(decision.waits[0].key.scope, (Scope{"", {{"zone", "x"}}}));
+  EXPECT_EQ(std::get<budget::NodePlaces>(decision.waits[0].key).scope, (budget::Scope{"", {{"zone", "x"}}}));
   put_in("in2", "p", kIn, {{"zone", "y"}});
   EXPECT_THAT(decide_on("a").waits, SizeIs(2));
 }
@@ -403,7 +403,7 @@ TEST_F(DecideTest, ANegatedBudgetWaitsForItToFill) {
   put_in("a", "p", kOp, {{"go", ""}});
   Decision decision = decide_on("a");
   EXPECT_THAT(decision.waits, IsEmpty());
-  EXPECT_THAT(decision.rises, ElementsAre(Scope{}));
+  EXPECT_THAT(decision.rises, ElementsAre(budget::Scope{}));
   put_in("in", "p", kIn, {{"go", ""}});
   EXPECT_EQ(state(decide_on("a")), "maintenance-required");
 }
@@ -414,7 +414,7 @@ TEST_F(DecideTest, BudgetsOfBothKindsInOneExpression) {
   put_in("a", "p", kReq, {{"zone", "x"}});
   const Decision decision = decide_on("a");
   ASSERT_THAT(decision.waits, SizeIs(1));
-  EXPECT_THAT(decision.rises, ElementsAre(Scope{}));
+  EXPECT_THAT(decision.rises, ElementsAre(budget::Scope{}));
 }
 
 TEST_F(DecideTest, ABudgetThatForgetsTellsWhenAPlaceIsFree) {
