@@ -31,8 +31,8 @@ def folders():
     paths = {}
     text = (ROOT / "CMakeLists.txt").read_text()
     for path, rest in re.findall(r"^careen_folder\(([a-z/]+)([^)]*)\)", text, re.M):
-        name = path.rsplit("/", 1)[-1]
-        depends = re.search(r"DEPENDS([a-z\s]+)", rest)
+        name = path.removeprefix("controllers/").replace("/", "_")
+        depends = re.search(r"DEPENDS([a-z_\s]+)", rest)
         below = set()
         for other in depends.group(1).split() if depends else []:
             below |= {other} | may_include[other]

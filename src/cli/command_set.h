@@ -15,7 +15,10 @@ class App;
 
 namespace careen::app {
 
+// Exit codes, beside 0: done.
+inline constexpr int kFailed = 1;
 inline constexpr int kUsage = 2;
+inline constexpr int kInterrupted = 130;
 
 // Flags that do not fit together; thrown by a command before it does anything. Ends with exit code 2.
 class UsageError : public std::runtime_error {

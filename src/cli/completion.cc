@@ -22,7 +22,6 @@ Names names_for(std::string_view what) {
   if (what == "FILE") return Names::files;
   if (what == "DIR" || what == "FOLDER") return Names::folders;
   if (what == "NODE") return Names::nodes;
-  if (what == "NODEMAINTENANCE") return Names::objects;
   if (what == "PROFILE") return Names::profiles;
   if (what == "CONTEXT") return Names::contexts;
   if (what == "PLUGIN") return Names::plugins;
@@ -43,7 +42,8 @@ Names names_for(const ParameterDoc& flag) {
 
 class Completer {
  public:
-  explicit Completer(const std::vector<std::string>& words) : words_(words), current_(words.back()) {}
+  Completer(const std::vector<std::string>& words, const std::vector<std::string_view>& kinds)
+      : words_(words), current_(words.back()), kinds_(kinds) {}
 
   Completion run(const CommandDoc& tree) {
     const CommandDoc* command = walk(tree);
@@ -131,10 +131,18 @@ class Completer {
     if (parameter.has_name("--server") && kAutoServer.starts_with(begun)) {
       out_.candidates.push_back({prefix + std::string(kAutoServer), "a careen that runs on this machine"});
     }
-    out_.names = names_for(parameter);
-    if (out_.names == Names::objects) out_.kind = lower(parameter.value);
+    take_names(names_for(parameter), parameter.value);
     out_.prefix = prefix;
     out_.begun = begun;
+  }
+
+  // Unless they are of something else, those of a controller's objects, if that is what the value is called.
+  void take_names(Names names, const std::string& what) {
+    out_.names = names;
+    const std::string kind = lower(what);
+    if (names != Names::none || std::ranges::find(kinds_, kind) == kinds_.end()) return;
+    out_.names = Names::objects;
+    out_.kind = kind;
   }
 
   void offer_argument(const CommandDoc& command) {
@@ -143,10 +151,9 @@ class Completer {
     const ParameterDoc& argument = command.arguments[beyond ? command.arguments.size() - 1 : arguments_];
     if (beyond && !argument.repeated) return;
     if (!argument.choices.empty()) return offer_value(argument, "", current_);
-    out_.names = names_for(argument.names.front());
-    if (out_.names == Names::objects) out_.kind = lower(argument.names.front());
+    take_names(names_for(argument.names.front()), argument.names.front());
     out_.begun = current_;
-    // explain takes node/NAME and objects of controllers, such as nodemaintenance/NAME, as well.
+    // explain takes node/NAME and objects of controllers, KIND/NAME, as well.
     const size_t slash = current_.find('/');
     if (out_.names != Names::nodes || slash == std::string::npos) return;
     out_.prefix = current_.substr(0, slash + 1);
@@ -158,6 +165,7 @@ class Completer {
 
   const std::vector<std::string>& words_;
   const std::string& current_;
+  const std::vector<std::string_view>& kinds_;
   Completion out_;
   const ParameterDoc* value_of_ = nullptr;
   bool only_arguments_ = false;
@@ -166,9 +174,10 @@ class Completer {
 
 }  // namespace
 
-Completion complete(const CommandDoc& tree, const std::vector<std::string>& words) {
-  if (words.empty()) return complete(tree, {""});
-  return Completer(words).run(tree);
+Completion complete(const CommandDoc& tree, const std::vector<std::string>& words,
+                    const std::vector<std::string_view>& kinds) {
+  if (words.empty()) return complete(tree, {""}, kinds);
+  return Completer(words, kinds).run(tree);
 }
 
 std::string completion_answer(const Completion& completion, const std::vector<std::string>& names) {

@@ -24,13 +24,15 @@ struct Completion {
   Names names = Names::none;
   std::string prefix;  // stands before each name: --kubeconfig=, node/
   std::string begun;   // what the user has typed of the name
-  std::string kind;    // of objects: the controller's, nodemaintenance
+  std::string kind;    // of objects: the controller's, as in --controllers
   // As the words so far give them.
   std::string kubeconfig, context;
 };
 
-// `words` follow the program's name; the last is the one to complete, empty when nothing of it is typed.
-Completion complete(const CommandDoc& tree, const std::vector<std::string>& words);
+// `words` follow the program's name; the last is the one to complete, empty when nothing of it is typed. `kinds` of
+// objects: a flag or an argument that takes the name of one is called like it, in capitals.
+Completion complete(const CommandDoc& tree, const std::vector<std::string>& words,
+                    const std::vector<std::string_view>& kinds = {});
 
 // The lines that __complete prints: candidates, then the directive (:4 nothing else, :0 files, :16 folders).
 std::string completion_answer(const Completion& completion, const std::vector<std::string>& names);

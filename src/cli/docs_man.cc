@@ -99,7 +99,7 @@ std::string man_section(const CommandDoc& command, const std::string& path) {
 
 }  // namespace
 
-std::string man_page(const CommandDoc& tree, const std::string& version) {
+std::string man_page(const CommandDoc& tree, const std::string& version, const std::string& objects) {
   std::string out = fmt::format(
       ".\\\" Made by \"careen docs man\".\n"
       ".TH CAREEN 1 \"\" \"careen {}\" \"User Commands\"\n"
@@ -108,9 +108,9 @@ std::string man_page(const CommandDoc& tree, const std::string& version) {
       "\\fBkubectl careen\\fR \\fICOMMAND\\fR [\\fIflags\\fR]\n"
       ".SH DESCRIPTION\n"
       "careen takes nodes of a cluster out for maintenance and gives them back: by profiles that nodes go through, by "
-      "NodeMaintenance objects, or from the terminal. It holds all of them to the same limits and can tell why each "
+      "{} objects, or from the terminal. It holds all of them to the same limits and can tell why each "
       "node is where it is.\n",
-      roff(version));
+      roff(version), roff(objects));
   for (const std::string& group : tree.command_groups()) {
     out += fmt::format(".SH {}\n", upper(roff(group)));
     for (const CommandDoc& command : tree.commands) {

@@ -12,8 +12,9 @@ struct PluginRegistry;
 
 namespace careen::app {
 
-// careen.1 in the man macros; `version` stands in its footer.
-std::string man_page(const CommandDoc& tree, const std::string& version);
+// careen.1 in the man macros; `version` stands in its footer, and `objects` are those that people make to have a node
+// taken out.
+std::string man_page(const CommandDoc& tree, const std::string& version, const std::string& objects);
 std::string commands_markdown(const CommandDoc& tree);
 std::string configuration_markdown(const profiles::PluginRegistry& registry);
 

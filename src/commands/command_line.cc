@@ -3,6 +3,7 @@
 #include "commands/commands.h"
 #include "commands/completion_names.h"
 #include "commands/run_flags.h"
+#include "controllers/nodemaintenance/commands/commands.h"
 
 namespace careen::app {
 
@@ -10,29 +11,28 @@ namespace {
 
 using AddCommand = void (*)(Commands&);
 
-// In the order of the help.
+// In the order of the help. A controller with commands of its own has a line.
 constexpr AddCommand kCommands[] = {
-    add_explain_command,     //
-    add_status_command,      //
-    add_top_command,         //
-    add_plan_command,        //
-    add_snapshot_command,    //
-    add_gather_command,      //
-    add_drain_command,       //
-    add_uncordon_command,    //
-    add_maintain_command,    //
-    add_release_command,     //
-    add_pause_command,       //
-    add_resume_command,      //
-    add_run_command,         //
-    add_demo_command,        //
-    add_model_command,       //
-    add_validate_command,    //
-    add_plugins_command,     //
-    add_schema_command,      //
-    add_completion_command,  //
-    add_docs_command,        //
-    add_version_command,     //
+    add_explain_command,            //
+    add_status_command,             //
+    add_top_command,                //
+    add_plan_command,               //
+    add_snapshot_command,           //
+    add_gather_command,             //
+    add_drain_command,              //
+    add_uncordon_command,           //
+    nodemaintenance::add_commands,  //
+    add_pause_command,              //
+    add_resume_command,             //
+    add_run_command,                //
+    add_demo_command,               //
+    add_model_command,              //
+    add_validate_command,           //
+    add_plugins_command,            //
+    add_schema_command,             //
+    add_completion_command,         //
+    add_docs_command,               //
+    add_version_command,            //
 };
 
 // kubectl's: a --dry-run without a value means the client's; it never takes the next word for one.

@@ -14,8 +14,6 @@ void add_gather_command(Commands& commands);
 
 void add_drain_command(Commands& commands);
 void add_uncordon_command(Commands& commands);
-void add_maintain_command(Commands& commands);
-void add_release_command(Commands& commands);
 void add_pause_command(Commands& commands);
 void add_resume_command(Commands& commands);
 

@@ -81,7 +81,7 @@ Example:
 
 // No part of a text is mistaken for a roff request or a special character.
 TEST_F(CommandTreeTest, ManPage) {
-  const std::string page = man_page(describe(app), "1.0");
+  const std::string page = man_page(describe(app), "1.0", "Thing");
   EXPECT_EQ(page.find("\n.hidden"), std::string::npos);
   EXPECT_NE(page.find("\n\\&.hidden\n"), std::string::npos) << page;
   EXPECT_NE(page.find("It\\(aqs quick."), std::string::npos);

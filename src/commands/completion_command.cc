@@ -6,6 +6,7 @@
 #include "cli/screen.h"
 #include "commands/command_list.h"
 #include "commands/completion_names.h"
+#include "replica/controllers.h"
 
 namespace careen::app {
 
@@ -29,7 +30,7 @@ void add_completion_command(Commands& commands) {
 }
 
 int print_completion(const Commands& commands, const std::vector<std::string>& words) {
-  const Completion found = complete(describe(commands.tree()), words);
+  const Completion found = complete(describe(commands.tree()), words, replica::controller_names());
   Screen(process_screen()).document(completion_answer(found, names_for_completion(found)));
   return 0;
 }

@@ -8,7 +8,6 @@
 #include <set>
 
 #include "cli/environment.h"
-#include "commands/kube_session.h"
 #include "controllers/profiles/names.h"
 #include "controllers/profiles/plugins/plugins.h"
 #include "controllers/slot/kind.h"
@@ -17,6 +16,7 @@
 #include "kube/credentials.h"
 #include "kube/http_transport.h"
 #include "replica/controllers.h"
+#include "session/kube_session.h"
 
 namespace careen::app {
 

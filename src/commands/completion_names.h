@@ -1,5 +1,6 @@
-// Names that a shell offers: of nodes and NodeMaintenances, asked from the cluster within two seconds; of contexts,
-// read from the kubeconfig; of plugins. Whatever fails gives no names, silently: a shell is no place for messages.
+// Names that a shell offers: of nodes and objects of controllers, asked from the cluster within two seconds; of
+// contexts, read from the kubeconfig; of plugins. Whatever fails gives no names, silently: a shell is no place for
+// messages.
 #pragma once
 
 #include <string>

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "cli/command_set.h"
+#include "replica/controllers.h"
 
 namespace careen::app {
 namespace {
@@ -13,7 +14,9 @@ namespace {
 class CompletionTest : public testing::Test {
  protected:
   CompletionTest() { add_all_commands(commands); }
-  Completion of(const std::vector<std::string>& words) { return complete(describe(commands.tree()), words); }
+  Completion of(const std::vector<std::string>& words) {
+    return complete(describe(commands.tree()), words, replica::controller_names());
+  }
   std::vector<std::string> values(const std::vector<std::string>& words) {
     std::vector<std::string> out;
     for (const Candidate& candidate : of(words).candidates) out.push_back(candidate.value);

@@ -9,7 +9,7 @@
 #include "version_info.h"
 #include "view/info_source.h"
 #include "view/shown.h"
-#include "view/view_source.h"
+#include "view/view_answers.h"
 #include "web/replica_token.h"
 #include "web/view_token.h"
 
@@ -40,7 +40,7 @@ DashboardServer::DashboardServer(DashboardParts parts, DashboardOptions options)
           p_.replica.options().ns, options_.tls.has_value()),
       info_(p_.loop, leader_, view::info_source(p_.replica)),
       auth_(make_auth(p_)),
-      view_(p_.loop, leader_, view::view_source(what_is_shown(p_, options_, chronicle_), changes_, options_.plan),
+      view_(p_.loop, leader_, view::view_answers(what_is_shown(p_, options_, chronicle_), changes_, options_.plan),
             web::ViewGuard(options_.policy, auth_.get()), p_.own_authorization) {}
 
 DashboardServer::~DashboardServer() = default;

@@ -2,9 +2,9 @@
 #include <memory>
 
 #include "cli/command_set.h"
-#include "commands/cluster_flags.h"
 #include "commands/command_list.h"
 #include "commands/demo.h"
+#include "session/cluster_flags.h"
 
 namespace careen::app {
 

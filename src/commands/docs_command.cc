@@ -6,6 +6,7 @@
 #include "cli/screen.h"
 #include "commands/command_list.h"
 #include "controllers/profiles/plugins/plugins.h"
+#include "replica/controllers.h"
 #include "version_info.h"
 
 namespace careen::app {
@@ -18,7 +19,7 @@ int print_docs(const std::string& what) {
   add_all_commands(documented);
   const CommandDoc tree = describe(documented.tree());
   Screen(process_screen())
-      .document(what == "man"        ? man_page(tree, CAREEN_VERSION)
+      .document(what == "man"        ? man_page(tree, CAREEN_VERSION, replica::say_of_controllers("{object}", " or "))
                 : what == "markdown" ? commands_markdown(tree)
                                      : configuration_markdown(profiles::all_plugins()));
   return 0;

@@ -7,15 +7,16 @@
 #include "cli/redraw.h"
 #include "cli/terminal_table.h"
 #include "commands/drain_rehearsal.h"
-#include "commands/drain_report.h"
 #include "commands/drain_watches.h"
-#include "commands/kube_session.h"
-#include "commands/node_choice.h"
+#include "commands/node_commands.h"
 #include "commands/node_write.h"
 #include "commands/pause.h"
-#include "commands/progress_view.h"
 #include "drain/engine.h"
 #include "drain/holds.h"
+#include "session/drain_report.h"
+#include "session/kube_session.h"
+#include "session/node_choice.h"
+#include "session/progress_view.h"
 
 namespace careen::app {
 
@@ -34,9 +35,9 @@ std::string_view without_mark(std::string_view warnings) {
 }
 
 // One run of the command: all nodes at once, on one engine.
-class Drain {
+class DrainRun {
  public:
-  Drain(KubeSession& session, DrainOptions options, std::vector<kube::Node> nodes, PodWatches how)
+  DrainRun(KubeSession& session, DrainOptions options, std::vector<kube::Node> nodes, PodWatches how)
       : session_(session),
         screen_(session.screen),
         options_(as_kubectl(std::move(options))),
@@ -53,7 +54,7 @@ class Drain {
     engine_.subscribe([this](const drain::Key& key) { has_changed(key.node); });
     session_.on_problem = [this](std::string_view key, std::string_view message) { take_problem(key, message); };
   }
-  ~Drain() { session_.on_problem = nullptr; }
+  ~DrainRun() { session_.on_problem = nullptr; }
 
   Task<int> main();
 
@@ -119,7 +120,7 @@ class Drain {
   io::Scope scope_;
 };
 
-Task<int> Drain::main() {
+Task<int> DrainRun::main() {
   session_.heeds_interrupt = true;
   watches_.start();
   scope_.spawn(engine_.run());
@@ -138,7 +139,7 @@ Task<int> Drain::main() {
 }
 
 // The cordon and its hold are one write; pods are evicted only after it was acknowledged.
-Task<void> Drain::cordon(Work& work) {
+Task<void> DrainRun::cordon(Work& work) {
   work.report.node = work.node.name;
   const auto change = [this](const kube::Node& node) {
     // A repeated drain continues with the hold of the first time.
@@ -165,17 +166,17 @@ Task<void> Drain::cordon(Work& work) {
   has_changed(work.node.name);
 }
 
-Task<void> Drain::tell_what_is_known() {
+Task<void> DrainRun::tell_what_is_known() {
   co_await watches_.pods_known();
   engine_.pods_known();
   changed_.notify();
 }
 
-Task<void> Drain::tell_budgets() {
+Task<void> DrainRun::tell_budgets() {
   if (co_await watches_.budgets_known()) engine_.budgets_known();
 }
 
-void Drain::take_problem(std::string_view key, std::string_view message) {
+void DrainRun::take_problem(std::string_view key, std::string_view message) {
   std::string told;
   if (watches_.takes(key, message, told)) {
     if (DrainWatches::is_about_budgets(key)) engine_.budgets_unavailable(std::string(message));
@@ -186,7 +187,7 @@ void Drain::take_problem(std::string_view key, std::string_view message) {
 }
 
 // A server that is away comes back; rights do not.
-Task<void> Drain::look_why_no_pods() {
+Task<void> DrainRun::look_why_no_pods() {
   kube::CallOptions call;
   call.query = "limit=1&fieldSelector=" + url_text("spec.nodeName=" + work_.front().node.name);
   const auto answer = co_await session_.client.list(kube::resources::pods, "", std::move(call));
@@ -196,7 +197,7 @@ Task<void> Drain::look_why_no_pods() {
   changed_.notify();
 }
 
-Task<void> Drain::follow() {
+Task<void> DrainRun::follow() {
   while (true) {
     show();
     if (all_finished()) co_return;
@@ -210,7 +211,7 @@ Task<void> Drain::follow() {
 }
 
 // On a terminal all nodes, a few times a second; elsewhere, after each change, those that it concerns.
-void Drain::show() {
+void DrainRun::show() {
   const auto news = std::exchange(news_, {});
   std::vector<NodeView> views;
   for (Work& work : work_) {
@@ -225,7 +226,7 @@ void Drain::show() {
   if (!options_.json) screen_.redraw(frame(views, screen_));
 }
 
-void Drain::show(Work& work, std::vector<NodeView>& views) {
+void DrainRun::show(Work& work, std::vector<NodeView>& views) {
   const Progress* progress = engine_.progress(key_of(work));
   if (!progress) return;
   show_news(work, *progress);
@@ -234,7 +235,7 @@ void Drain::show(Work& work, std::vector<NodeView>& views) {
   if (screen_.live()) views.push_back(view_of(work.node.name, *progress, session_.now()));
 }
 
-void Drain::show_news(Work& work, const Progress& progress) {
+void DrainRun::show_news(Work& work, const Progress& progress) {
   if (!progress.warnings.empty() && !std::exchange(work.warned, true)) {
     screen_.warning(without_mark(progress.warnings));
   }
@@ -242,7 +243,7 @@ void Drain::show_news(Work& work, const Progress& progress) {
   for (const std::string& line : log_.news(work.node.name, progress)) screen_.line(line);
 }
 
-void Drain::finish(Work& work, const Progress& progress) {
+void DrainRun::finish(Work& work, const Progress& progress) {
   work.report.progress = with_reasons(progress, work.report.progress);
   work.report.took = session_.now() - progress.begun;
   if (progress.phase != Progress::Phase::drained) {
@@ -264,14 +265,14 @@ void Drain::finish(Work& work, const Progress& progress) {
   engine_.end(key_of(work));
 }
 
-void Drain::fail(Work& work, DrainEnd end, std::vector<std::string> errors) {
+void DrainRun::fail(Work& work, DrainEnd end, std::vector<std::string> errors) {
   work.finished = true;
   work.report.end = end;
   for (const std::string& error : errors) screen_.error(error);
   work.report.errors = std::move(errors);
 }
 
-Task<int> Drain::break_off() {
+Task<int> DrainRun::break_off() {
   screen_.redraw({});
   for (Work& work : work_) engine_.end(key_of(work));
   if (!options_.json) screen_.note("Interrupted: no further pod is evicted.");
@@ -279,7 +280,7 @@ Task<int> Drain::break_off() {
   co_return report(kInterrupted);
 }
 
-int Drain::report(int code) {
+int DrainRun::report(int code) {
   std::vector<DrainedNode> nodes;
   for (const Work& work : work_) nodes.push_back(work.report);
   if (options_.json) {
@@ -325,7 +326,7 @@ Task<int> drain_nodes(KubeSession& session, DrainOptions options) {
     co_return co_await rehearse_drain(session, std::move(options), std::move(chosen.nodes));
   }
   const PodWatches how = co_await choose_pod_watches(session, chosen.nodes.size());
-  Drain drain(session, std::move(options), std::move(chosen.nodes), how);
+  DrainRun drain(session, std::move(options), std::move(chosen.nodes), how);
   co_return co_await drain.main();
 }
 

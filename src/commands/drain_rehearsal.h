@@ -3,8 +3,9 @@
 
 #include <vector>
 
-#include "commands/kube_session.h"
+#include "commands/node_commands.h"
 #include "kube/node.h"
+#include "session/kube_session.h"
 
 namespace careen::app {
 

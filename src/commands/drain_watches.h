@@ -9,12 +9,12 @@
 #include <string_view>
 #include <vector>
 
-#include "commands/kube_session.h"
 #include "drain/filter.h"
 #include "kube/disruption_budget.h"
 #include "kube/pod_store.h"
 #include "kube/watched.h"
 #include "kube/workload.h"
+#include "session/kube_session.h"
 
 namespace careen::app {
 

@@ -7,10 +7,11 @@
 #include "cli/yaml_text.h"
 #include "commands/command_list.h"
 #include "commands/explain_text.h"
-#include "commands/kube_session.h"
 #include "commands/view_session.h"
+#include "commands/view_source.h"
 #include "controllers/slot/kind.h"
 #include "replica/controllers.h"
+#include "session/kube_session.h"
 
 namespace careen::app {
 
@@ -27,7 +28,7 @@ struct ExplainOptions {
   Format format = Format::text;
 };
 
-// The path of the document for x, node/x, or an object of a controller such as nodemaintenance/x.
+// The path of the document for x, node/x, or an object of a controller, KIND/x.
 std::string path_of(const std::string& name) {
   const size_t slash = name.find('/');
   const std::string kind = slash == std::string::npos ? "node" : name.substr(0, slash);
@@ -97,11 +98,16 @@ void add_explain_command(Commands& commands) {
       "highlighted. Exit code 1: there is no such node, or nobody could be asked.\n\n"
       "Examples:\n"
       "  careen explain node-17\n"
-      "  careen explain node/node-17 nodemaintenance/firmware -o yaml\n"
+      "  careen explain node/node-17 " +
+      replica::say_of_controllers("{name}/firmware", " ") +
+      " -o yaml\n"
       "  careen explain node-17 --server http://127.0.0.1:8080\n"
       "  CAREEN_SERVER=auto careen explain node-17\n"
       "  careen explain node-17 --config maintenance.yaml");
-  command.add_option("NODE", options->names, "node/NAME, nodemaintenance/NAME, or the name of a node")->required();
+  command
+      .add_option("NODE", options->names,
+                  "node/NAME, " + replica::say_of_controllers("{name}/NAME", ", ") + ", or the name of a node")
+      ->required();
   command
       .add_option_function<std::string>(
           "-o,--output",

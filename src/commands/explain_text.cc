@@ -8,6 +8,8 @@
 #include "cli/text_wrap.h"
 #include "cli/why_tree.h"
 #include "commands/view_words.h"
+#include "controllers/slot/kind.h"
+#include "replica/controllers.h"
 
 namespace careen::app {
 
@@ -45,7 +47,7 @@ class Page {
     }
     story_["profiles"].for_each_element([this](JsonView profile) { add_profile(profile); });
     story_["drains"].for_each_element([this](JsonView drain) { add_drain(drain); });
-    add_maintenances();
+    add_objects();
     add_pending();
     add_timeline();
     return std::move(lines_);
@@ -164,19 +166,23 @@ class Page {
     }
   }
 
-  void add_maintenances() {
-    story_["maintenances"].for_each_element([this](JsonView maintenance) {
+  void add_objects() {
+    for (const controllers::Kind* kind : replica::controller_kinds()) add_objects(*kind);
+  }
+
+  void add_objects(const controllers::Kind& kind) {
+    story_[kind.section].for_each_element([&](JsonView object) {
       blank();
-      std::string text = shown(maintenance["phase"]);
-      if (maintenance["percent"].exists()) text += fmt::format(", {} %", count_of(maintenance["percent"]));
-      if (maintenance["pending"].exists()) {
-        text += fmt::format(", {} left", count_text(static_cast<size_t>(count_of(maintenance["pending"])), "pod"));
+      std::string text = shown(object["phase"]);
+      if (object["percent"].exists()) text += fmt::format(", {} %", count_of(object["percent"]));
+      if (object["pending"].exists()) {
+        text += fmt::format(", {} left", count_text(static_cast<size_t>(count_of(object["pending"])), "pod"));
       }
-      if (maintenance["since"].exists()) text += " since " + when_text(maintenance["since"], now_);
-      const std::string name = "nodemaintenance/" + shown(maintenance["name"]);
+      if (object["since"].exists()) text += " since " + when_text(object["since"], now_);
+      const std::string name = std::string(kind.name) + "/" + shown(object["name"]);
       add_text("", screen_.paint(Colour::bold, name) + ": ", text);
-      if (const std::string reason = shown(maintenance["reason"]); !reason.empty()) add_fact("  ", "reason", reason);
-      const std::string error = shown(maintenance["error"]);
+      if (const std::string reason = shown(object["reason"]); !reason.empty()) add_fact("  ", "reason", reason);
+      const std::string error = shown(object["error"]);
       if (!error.empty()) add_text("  ", verdict_mark(screen_, "error") + " ", error, Colour::yellow);
     });
   }

@@ -8,10 +8,10 @@
 
 #include "commands/gather_folder.h"
 #include "commands/home_leases.h"
-#include "commands/kube_session.h"
 #include "controllers/slot/kind.h"
 #include "plan/take_snapshot.h"
 #include "replica/controllers.h"
+#include "session/kube_session.h"
 #include "version_info.h"
 
 namespace careen::app {
@@ -166,7 +166,8 @@ class Gathering {
     }
     for (const Json& lease : *found) {
       const std::string ns(lease["metadata"]["namespace"].text().value_or(""));
-      if (ns == options_.lease_namespace || homes_.contains(ns)) keep_object(kube::resources::leases, lease.view());
+      if (std::ranges::count(options_.lease_namespaces, ns) > 0 || homes_.contains(ns))
+        keep_object(kube::resources::leases, lease.view());
     }
   }
 
@@ -236,7 +237,11 @@ std::vector<JsonView> pods_of_careen(const std::vector<Json>& pods, const std::s
   };
   const auto is_known = [&](JsonView pod) {
     const JsonView labels = pod["metadata"]["labels"];
-    return labels["app.kubernetes.io/name"].text() == "careen" || labels["node-maintenance-operator"].exists() ||
+    const auto replaced = [&](const controllers::Kind* kind) {
+      return !kind->original.pod_label.empty() && labels[kind->original.pod_label].exists();
+    };
+    return labels["app.kubernetes.io/name"].text() == "careen" ||
+           std::ranges::any_of(replica::controller_kinds(), replaced) ||
            holders.contains(std::string(gathered_name(pod)));
   };
   std::set<std::string> owners;

@@ -8,9 +8,9 @@
 #include <string_view>
 #include <vector>
 
-#include "commands/cluster_flags.h"
 #include "io/task.h"
 #include "kube/json.h"
+#include "session/cluster_flags.h"
 
 namespace careen::app {
 
@@ -19,8 +19,8 @@ class KubeSession;
 struct GatherOptions {
   ClusterOptions cluster;
   std::string dest;
-  std::string lease_namespace;
-  std::vector<std::string> namespaces;  // taken besides those in which careen is found
+  std::vector<std::string> lease_namespaces;  // taken for their leases alone
+  std::vector<std::string> namespaces;        // taken besides those in which careen is found
 };
 
 // The exit code. 0 also when parts are missing: what is there is worth having.

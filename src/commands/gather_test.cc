@@ -7,9 +7,9 @@
 #include <filesystem>
 
 #include "commands/gather_folder.h"
-#include "commands/kube_session.h"
 #include "commands/plan_files.h"
 #include "io/virtual_time.h"
+#include "session/kube_session.h"
 #include "sim/cluster.h"
 
 namespace careen::app {
@@ -92,7 +92,7 @@ class GatherCommandTest : public testing::Test {
     KubeSession session({*loop, {}, connect, random, screen, "ana@host"});
     std::optional<int> code;
     io::Scope scope(*loop);
-    scope.spawn(keep_code(gather(session, {.dest = std::move(dest), .lease_namespace = "medik8s-leases"}), &code));
+    scope.spawn(keep_code(gather(session, {.dest = std::move(dest), .lease_namespaces = {"medik8s-leases"}}), &code));
     EXPECT_TRUE(time.run_until([&] { return code.has_value(); }, io::minutes{10}));
     return code.value_or(-1);
   }

@@ -5,20 +5,22 @@
 #include <algorithm>
 
 #include "cli/terminal_table.h"
+#include "replica/controllers.h"
 
 namespace careen::app {
 
-std::vector<Holder> cordon_holders(const kube::Node& node, const std::vector<Maintenance>& maintenances) {
+std::vector<Holder> cordon_holders(const kube::Node& node, const std::vector<JobOfKind>& jobs) {
   std::vector<Holder> holders;
   for (const auto& [owner, hold] : drain::holds_of(node).by_owner) {
     if (hold.items.cordon && !owner.starts_with(kTerminalPrefix)) holders.push_back({owner, hold.since});
   }
-  for (const Maintenance& maintenance : maintenances) {
-    if (maintenance.node != node.name || maintenance.deleting || maintenance.given_up()) continue;
-    const std::string owner = "nodemaintenance/" + maintenance.name;
+  for (const JobOfKind& one : jobs) {
+    if (one.job.node != node.name || !one.job.holds_node()) continue;
+    const std::string owner = one.owner();
     const bool known =
         std::any_of(holders.begin(), holders.end(), [&](const Holder& holder) { return holder.owner == owner; });
-    if (!known) holders.push_back({owner, io::parse_rfc3339(maintenance.created)});
+    if (known) continue;
+    holders.push_back({owner, one.job.created == io::Wall{} ? std::nullopt : std::optional(one.job.created)});
   }
   return holders;
 }
@@ -30,8 +32,8 @@ std::string holder_text(const Holder& holder, io::Wall now) {
 }
 
 std::string way_out(const Holder& holder, const std::string& node) {
-  if (holder.owner.starts_with("nodemaintenance/")) return fmt::format("\"careen release {}\" ends it", node);
-  return "it lets go when it is done";
+  const controllers::Kind* kind = replica::find_controller_kind(holder.owner.substr(0, holder.owner.find('/')));
+  return kind && kind->way_out ? kind->way_out(node) : "it lets go when it is done";
 }
 
 std::string items_text(const drain::Items& items) {

@@ -1,4 +1,4 @@
-// Who keeps a node cordoned, in words: by the holds on it, and by NodeMaintenances that the node knows nothing of
+// Who keeps a node cordoned, in words: by the holds on it, and by objects of controllers that the node knows nothing of
 // because another program began them.
 #pragma once
 
@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "commands/maintenances.h"
+#include "commands/jobs.h"
 #include "drain/holds.h"
 #include "kube/node.h"
 
@@ -15,14 +15,14 @@ namespace careen::app {
 inline constexpr std::string_view kTerminalPrefix = "terminal/";
 
 struct Holder {
-  std::string owner;  // nodemaintenance/x, profile/y
+  std::string owner;  // KIND/x, profile/y
   std::optional<io::Wall> since;
 };
 
 // Of its cordon, without those of terminals.
-std::vector<Holder> cordon_holders(const kube::Node& node, const std::vector<Maintenance>& maintenances);
+std::vector<Holder> cordon_holders(const kube::Node& node, const std::vector<JobOfKind>& jobs);
 
-// nodemaintenance/x since 2026-03-01T10:00:00Z (5m)
+// profile/x since 2026-03-01T10:00:00Z (5m)
 std::string holder_text(const Holder& holder, io::Wall now);
 // What ends that hold.
 std::string way_out(const Holder& holder, const std::string& node);

@@ -12,11 +12,9 @@
 #include "cli/completion.h"
 #include "cli/test_screen.h"
 #include "cli/yaml_text.h"
-#include "commands/drain_report.h"
 #include "commands/explain_text.h"
 #include "commands/fleet_text.h"
 #include "commands/plan_report.h"
-#include "commands/progress_view.h"
 #include "commands/status_rows.h"
 #include "commands/test_documents.h"
 #include "commands/view_words.h"
@@ -25,6 +23,8 @@
 #include "io/printable.h"
 #include "kube/json_text.h"
 #include "plan/plan_forms.h"
+#include "session/drain_report.h"
+#include "session/progress_view.h"
 #include "source_dir.h"
 
 namespace careen::app {

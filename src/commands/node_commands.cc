@@ -5,8 +5,9 @@
 
 #include "cli/command_set.h"
 #include "commands/command_list.h"
-#include "commands/kube_session.h"
 #include "kube/label_selector.h"
+#include "replica/controllers.h"
+#include "session/cluster_command.h"
 
 namespace careen::app {
 
@@ -55,33 +56,6 @@ void add_dry_run(CLI::App& command, DryRun& dry_run) {
       "client: only print what would be done; server: have the server check it too [none]");
 }
 
-void add_timeout(CLI::App& command, io::Duration& timeout) {
-  add_duration_flag(command, "--timeout", "How long --wait waits at most; 0: no limit [0s]",
-                    [&timeout](io::Duration value) { timeout = value; });
-}
-
-// What a command gets in addition to its own options, and where it runs.
-template <class Options>
-struct OnCluster {
-  ClusterOptions cluster;
-  Options options;
-};
-
-// Registers a command that `check`s its options (what they do not fit together in, or nothing) and then runs `main`
-// on the cluster.
-template <class Options>
-std::pair<CLI::App&, OnCluster<Options>&> add_on_cluster(Commands& commands, const std::string& name,
-                                                         const std::string& summary,
-                                                         std::string (*mistake)(const Options&),
-                                                         io::Task<int> (*main)(KubeSession&, Options)) {
-  auto given = std::make_shared<OnCluster<Options>>();
-  CLI::App& command = commands.add(name, summary, CommandGroup::act, [given, mistake, main] {
-    if (const std::string text = mistake(given->options); !text.empty()) throw UsageError(text);
-    return run_on_cluster(given->cluster, [&](KubeSession& session) { return main(session, given->options); });
-  });
-  return {command, *given};
-}
-
 bool chosen(const std::vector<std::string>& nodes, const std::string& selector) {
   return !nodes.empty() || !selector.empty();
 }
@@ -102,14 +76,6 @@ std::string uncordon_mistake(const UncordonOptions& options) {
   if (options.all_mine && options.force) return "--all-mine leaves what others hold; it does not go with --force";
   if (!options.all_mine && !some) return "which nodes? Give their names, a --selector, or --all-mine";
   return {};
-}
-
-std::string maintain_mistake(const MaintainOptions& options) {
-  return !options.name.empty() && options.nodes.size() > 1 ? "--name goes with one node only" : "";
-}
-
-std::string release_mistake(const ReleaseOptions& options) {
-  return options.nodes.empty() && options.names.empty() ? "which nodes? Give their names, or a --name" : "";
 }
 
 void add_drain_beyond_kubectl(CLI::App& command, drain::Options& options) {
@@ -178,52 +144,17 @@ void add_uncordon_command(Commands& commands) {
                                                           "Let nodes take pods again, unless somebody else holds them",
                                                           uncordon_mistake, uncordon_nodes);
   UncordonOptions& uncordon = given.options;
-  command.footer(
-      "A node that a NodeMaintenance or a profile holds stays cordoned (exit code 1) and the holder is named.\n\n"
-      "Examples:\n"
-      "  careen uncordon node-1\n"
-      "  careen uncordon --all-mine");
+  command.footer("A node that a " + replica::say_of_controllers("{object}", ", a ") +
+                 " or a profile holds stays cordoned (exit code 1) and the holder is named.\n\n"
+                 "Examples:\n"
+                 "  careen uncordon node-1\n"
+                 "  careen uncordon --all-mine");
   command.add_option("NODE", uncordon.nodes, "The nodes");
   add_node_selector(command, uncordon.selector);
   command.add_flag("--all-mine", uncordon.all_mine,
                    "All nodes that you hold; each is then as it was before, unless others hold it");
   command.add_flag("--force", uncordon.force, "Also nodes that others hold");
   add_dry_run(command, uncordon.dry_run);
-  add_cluster_flags(command, given.cluster);
-}
-
-void add_maintain_command(Commands& commands) {
-  auto [command, given] = add_on_cluster<MaintainOptions>(
-      commands, "maintain", "Have nodes taken out by the cluster's controller: create NodeMaintenances",
-      maintain_mistake, maintain_nodes);
-  MaintainOptions& maintain = given.options;
-  command.footer(
-      "Examples:\n"
-      "  careen maintain node-1 --reason \"replace memory module\" --wait --timeout 30m\n"
-      "  careen maintain node-1 --reason firmware --name firmware-node-1");
-  command.add_option("NODE", maintain.nodes, "The nodes")->required();
-  command.add_option("--reason", maintain.reason, "Why, for everybody who looks")->required();
-  command.add_option("--name", maintain.name, "Of the NodeMaintenance, for one node [the node's]");
-  command.add_flag("--wait", maintain.wait, "Until the nodes are drained");
-  add_timeout(command, maintain.timeout);
-  add_cluster_flags(command, given.cluster);
-}
-
-void add_release_command(Commands& commands) {
-  auto [command, given] = add_on_cluster<ReleaseOptions>(
-      commands, "release", "Give nodes back: delete their NodeMaintenances", release_mistake, release_nodes);
-  ReleaseOptions& release = given.options;
-  command.footer(
-      "Examples:\n"
-      "  careen release node-1 --wait\n"
-      "  careen release --name firmware-node-1");
-  command.add_option("NODE", release.nodes, "The nodes");
-  command.add_option("--name", release.names, "The NodeMaintenance, instead of its node; may be repeated")
-      ->type_name("NODEMAINTENANCE")
-      ->allow_extra_args(false)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  command.add_flag("--wait", release.wait, "Until they are gone and the nodes are given back");
-  add_timeout(command, release.timeout);
   add_cluster_flags(command, given.cluster);
 }
 

@@ -4,9 +4,9 @@
 
 #include <functional>
 
-#include "commands/kube_session.h"
 #include "drain/holds.h"
 #include "kube/node.h"
+#include "session/kube_session.h"
 
 namespace careen::app {
 

@@ -211,25 +211,17 @@ Task<void> warn_of_unknown_profile(KubeSession& session, std::string profile) {
   session.screen.warning(fmt::format("no node has profile \"{}\"{}", profile, config::did_you_mean(profile, names)));
 }
 
-struct Given {
-  ClusterOptions cluster;
-  PauseOptions options;
-};
-
 CLI::App& add(Commands& commands, const std::string& name, const std::string& summary, PauseOptions*& options,
               Task<int> (*main)(KubeSession&, PauseOptions)) {
-  auto given = std::make_shared<Given>();
-  CLI::App& command = commands.add(name, summary, CommandGroup::act, [given, main] {
-    return run_on_cluster(given->cluster, [&](KubeSession& session) { return main(session, given->options); });
-  });
-  command.add_option("--profile", given->options.profile, "Only this profile [everything]")->type_name("PROFILE");
+  auto [command, given] = add_on_cluster<PauseOptions>(commands, name, summary, nullptr, main);
+  command.add_option("--profile", given.options.profile, "Only this profile [everything]")->type_name("PROFILE");
   command
-      .add_option("-n,--namespace", given->options.ns,
+      .add_option("-n,--namespace", given.options.ns,
                   "The namespace in which \"careen run\" keeps its leases [looked for]")
       ->type_name("NAMESPACE");
-  add_json_flag(command, given->options.json);
-  add_cluster_flags(command, given->cluster);
-  options = &given->options;
+  add_json_flag(command, given.options.json);
+  add_cluster_flags(command, given.cluster);
+  options = &given.options;
   return command;
 }
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "budget/pause.h"
-#include "commands/kube_session.h"
+#include "session/kube_session.h"
 
 namespace careen::app {
 

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "budget/pause.h"
-#include "commands/kube_session.h"
+#include "session/kube_session.h"
 
 namespace careen::app {
 

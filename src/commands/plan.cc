@@ -6,9 +6,7 @@
 
 #include "cli/command_set.h"
 #include "cli/environment.h"
-#include "commands/cluster_flags.h"
 #include "commands/command_list.h"
-#include "commands/kube_session.h"
 #include "commands/plan_files.h"
 #include "commands/plan_progress.h"
 #include "commands/plan_report.h"
@@ -16,6 +14,8 @@
 #include "plan/plan_forms.h"
 #include "plan/planner.h"
 #include "plan/take_snapshot.h"
+#include "session/cluster_flags.h"
+#include "session/kube_session.h"
 
 namespace careen::app {
 

@@ -8,10 +8,10 @@
 #include "cli/command_set.h"
 #include "cli/screen.h"
 #include "cli/terminal.h"
-#include "commands/cluster_flags.h"
 #include "commands/command_list.h"
 #include "commands/commands.h"
 #include "controllers/profiles/plugin_text.h"
+#include "session/cluster_flags.h"
 
 namespace careen::app {
 

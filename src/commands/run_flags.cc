@@ -15,6 +15,22 @@ namespace careen::app {
 
 namespace {
 
+// The flags that are added while it lives stand together in the help, below that name.
+class FlagGroup {
+ public:
+  FlagGroup(CLI::App& command, const std::string& name)
+      : defaults_(*command.option_defaults()), usual_(defaults_.get_group()) {
+    defaults_.group(name);
+  }
+  FlagGroup(const FlagGroup&) = delete;
+  FlagGroup& operator=(const FlagGroup&) = delete;
+  ~FlagGroup() { defaults_.group(usual_); }
+
+ private:
+  CLI::OptionDefaults& defaults_;
+  std::string usual_;
+};
+
 // A flag of an original that careen cannot serve: setting it is refused with the reason.
 void refuse(CLI::App& command, const std::string& flag, const std::string& reason) {
   command
@@ -85,87 +101,63 @@ void add_controllers(CLI::App& command, RunOptions& options) {
 }
 
 void add_profile_flags(CLI::App& command, RunOptions& options) {
-  const std::string group = "Profiles";
+  const FlagGroup group(command, "Profiles");
   command.add_option("--config", options.config, "Configuration of the maintenance profiles; reloaded when it changes")
-      ->capture_default_str()
-      ->group(group);
-  command
-      .add_flag("--strict-config", options.strict_config,
-                "Refuse a configuration that has warnings, such as keys that are not known")
-      ->group(group);
-  command
-      .add_flag("--cache-pods,!--no-cache-pods", options.cache_pods,
-                "Keep a cache of all pods, for the pod shuffle metrics, although no check needs it [true]")
-      ->group(group);
-  command
-      .add_flag("--notify-blocking", options.notify_blocking,
-                "A state's notifications must be sent before its checks are looked at")
-      ->group(group);
-  command
-      .add_flag("--pod-events,!--no-pod-events", options.pod_events,
-                "Write the events Evicting and ForceDeleting about the pods that a profile drains [true]")
-      ->group(group);
-  command.add_option("--slack-api", options.slack_api, "Where slackThread posts to [https://slack.com/api]")
-      ->group(group);
+      ->capture_default_str();
+  command.add_flag("--strict-config", options.strict_config,
+                   "Refuse a configuration that has warnings, such as keys that are not known");
+  command.add_flag("--cache-pods,!--no-cache-pods", options.cache_pods,
+                   "Keep a cache of all pods, for the pod shuffle metrics, although no check needs it [true]");
+  command.add_flag("--notify-blocking", options.notify_blocking,
+                   "A state's notifications must be sent before its checks are looked at");
+  command.add_flag("--pod-events,!--no-pod-events", options.pod_events,
+                   "Write the events Evicting and ForceDeleting about the pods that a profile drains [true]");
+  command.add_option("--slack-api", options.slack_api, "Where slackThread posts to [https://slack.com/api]");
   refuse_switch(command, "--enable-esx-maintenance", "the ESX integration is not available in this version");
   refuse_switch(command, "--enable-kubernikus-maintenance",
                 "the Kubernikus integration is not available in this version");
 }
 
 void add_webhook_flags(CLI::App& command, RunOptions& options) {
-  const std::string group = "NodeMaintenance objects";
+  const FlagGroup group(command, replica::say_of_controllers("{object}", " and ") + " objects");
   WebhookOptions& webhook = options.webhook;
   command
       .add_option("--webhook-bind-address", webhook.address,
                   "Where to serve the validating webhook over TLS, such as :9443; empty or 0: nowhere")
-      ->capture_default_str()
-      ->group(group);
-  command
-      .add_option("--webhook-cert-dir", webhook.cert_dir,
-                  "Directory with tls.crt and tls.key, read again when they change")
-      ->group(group);
-  command
-      .add_flag("--webhook-self-signed", webhook.self_signed,
-                "Make the webhook's certificates, and put the CA into the webhook configuration")
-      ->group(group);
+      ->capture_default_str();
+  command.add_option("--webhook-cert-dir", webhook.cert_dir,
+                     "Directory with tls.crt and tls.key, read again when they change");
+  command.add_flag("--webhook-self-signed", webhook.self_signed,
+                   "Make the webhook's certificates, and put the CA into the webhook configuration");
   command.add_option("--webhook-service", webhook.service, "Self-signed: the Service the API server calls")
-      ->capture_default_str()
-      ->group(group);
+      ->capture_default_str();
   command
       .add_option("--webhook-configuration", webhook.configuration,
                   "Self-signed: the ValidatingWebhookConfiguration that gets the CA")
-      ->capture_default_str()
-      ->group(group);
+      ->capture_default_str();
   command.add_option("--webhook-secret", webhook.secret, "Self-signed: the Secret that all replicas share")
-      ->capture_default_str()
-      ->group(group);
-  command
-      .add_option("--webhook-host", webhook.hosts,
-                  "Self-signed: a name or address by which the API server reaches careen without the Service")
-      ->group(group);
-  command
-      .add_flag("--enable-http2", options.enable_http2,
-                "Taken for the manifests of the program that careen replaces; careen's servers speak HTTP/1.1 in any "
-                "case, as that one does without this flag")
-      ->group(group);
+      ->capture_default_str();
+  command.add_option("--webhook-host", webhook.hosts,
+                     "Self-signed: a name or address by which the API server reaches careen without the Service");
+  command.add_flag(
+      "--enable-http2", options.enable_http2,
+      "Taken for the manifests of the program that careen replaces; careen's servers speak HTTP/1.1 in any "
+      "case, as that one does without this flag");
 }
 
 void add_log_flags(CLI::App& command, ZapFlags& zap) {
-  const std::string group = "Log";
-  command.add_flag("--zap-devel", zap.devel, "Development logging: console lines, debug level [true]")->group(group);
+  const FlagGroup group(command, "Log");
+  command.add_flag("--zap-devel", zap.devel, "Development logging: console lines, debug level [true]");
   command.add_option("--zap-encoder", zap.encoder, "json or console")
-      ->check(CLI::IsMember({"json", "console"}, CLI::ignore_case))
-      ->group(group);
-  command.add_option("--zap-log-level", zap.level, "debug, info, error, panic or a number above 0")->group(group);
+      ->check(CLI::IsMember({"json", "console"}, CLI::ignore_case));
+  command.add_option("--zap-log-level", zap.level, "debug, info, error, panic or a number above 0");
   command.add_option("--zap-time-encoding", zap.time, "epoch, millis, nanos, iso8601, rfc3339 or rfc3339nano")
-      ->capture_default_str()
-      ->group(group);
+      ->capture_default_str();
   command
       .add_option("--zap-stacktrace-level", zap.stacktrace,
                   "Taken for the manifests of the programs that careen replaces: debug, info, error or panic; careen "
                   "prints no stack traces at any level")
-      ->check(CLI::IsMember({"debug", "info", "error", "panic"}, CLI::ignore_case))
-      ->group(group);
+      ->check(CLI::IsMember({"debug", "info", "error", "panic"}, CLI::ignore_case));
   refuse(command, "--pprof-addr", "profiling of Go programs does not apply; use perf on the process");
 }
 
@@ -192,7 +184,8 @@ bool has_flag(const std::vector<std::string>& arguments, std::string_view flag) 
 void add_run_flags(CLI::App& command, RunOptions& options, ZapFlags& zap) {
   command.footer(
       "Example:\n  careen run --kubeconfig ~/.kube/config --config maintenance.yaml --enable-leader-election\n"
-      "  careen run --controllers nodemaintenance --enable-leader-election");
+      "  careen run --controllers " +
+      replica::say_of_controllers("{name}", ",") + " --enable-leader-election");
   command.add_option("--kubeconfig", options.kubeconfig, "Kubeconfig file");
   command.add_option("--kubecontext,--context", options.kubecontext, "Context of the kubeconfig to use");
   command
@@ -284,17 +277,17 @@ std::string apply(const ZapFlags& zap, io::LogOptions& log) {
 
 std::vector<std::string> as_manager(std::vector<std::string> arguments) {
   arguments.insert(arguments.begin() + 1, "run");
-  const auto given = [&](const auto&... flags) { return (has_flag(arguments, flags) || ...); };
-  if (given("--controllers", "--config")) return arguments;
-  // node-maintenance-operator's; the other program has none of them.
-  if (!given("--leader-elect", "--health-probe-bind-address", "--metrics-bind-address", "--enable-http2")) {
-    return arguments;
+  const auto given = [&](std::string_view flag) { return has_flag(arguments, flag); };
+  if (given("--controllers") || given("--config")) return arguments;
+  for (const controllers::Kind* kind : replica::controller_kinds()) {
+    const controllers::Original& original = kind->original;
+    if (std::ranges::none_of(original.known_by, given)) continue;
+    arguments.push_back("--controllers=" + std::string(kind->name));
+    for (const std::string_view flag : original.usual_flags) {
+      if (!given(flag.substr(0, flag.find('=')))) arguments.emplace_back(flag);
+    }
+    break;
   }
-  arguments.push_back("--controllers=nodemaintenance");
-  if (!given("--metrics-secure")) arguments.push_back("--metrics-secure");
-  if (!given("--metrics-bind-address")) arguments.push_back("--metrics-bind-address=:8443");
-  if (!given("--webhook-bind-address")) arguments.push_back("--webhook-bind-address=:9443");
-  if (!given("--zap-time-encoding")) arguments.push_back("--zap-time-encoding=rfc3339nano");
   return arguments;
 }
 

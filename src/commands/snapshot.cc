@@ -5,15 +5,15 @@
 
 #include "cli/command_set.h"
 #include "cli/environment.h"
-#include "commands/cluster_flags.h"
 #include "commands/command_list.h"
-#include "commands/kube_session.h"
 #include "commands/plan_files.h"
 #include "controllers/slot/kind.h"
 #include "io/printable.h"
 #include "plan/config_assumptions.h"
 #include "plan/take_snapshot.h"
 #include "replica/controllers.h"
+#include "session/cluster_flags.h"
+#include "session/kube_session.h"
 #include "version_info.h"
 
 namespace careen::app {

@@ -6,12 +6,14 @@
 
 #include "cli/redraw.h"
 #include "commands/fleet_text.h"
-#include "commands/kube_session.h"
-#include "commands/maintenances.h"
-#include "commands/node_choice.h"
+#include "commands/jobs.h"
+#include "commands/node_commands.h"
 #include "commands/status_overview.h"
 #include "commands/status_rows.h"
 #include "kube/cache.h"
+#include "replica/controllers.h"
+#include "session/kube_session.h"
+#include "session/node_choice.h"
 
 namespace careen::app {
 
@@ -41,11 +43,12 @@ void print_overview(KubeSession& session, const kube::Json& fleet) {
   session.screen.line("");
 }
 
-// The table's, and beside it what is known of the fleet; its nodes and its timeline have documents of their own.
+// The table's, and beside it what is known of the fleet. Its nodes and its timeline have documents of their own, and
+// objects of controllers are in the table.
 kube::Json full_document(const std::vector<StatusRow>& rows, const kube::Json& fleet) {
   kube::Json document = status_document(rows);
   fleet.view().for_each_member([&](std::string_view key, kube::JsonView value) {
-    if (key == "nodes" || key == "timeline" || key == "labels" || key == "maintenances") return;
+    if (key == "nodes" || key == "timeline" || key == "labels" || replica::find_section(key)) return;
     document.set({"fleet", key}, kube::Json(value));
   });
   return document;
@@ -54,12 +57,12 @@ kube::Json full_document(const std::vector<StatusRow>& rows, const kube::Json& f
 Task<int> show_once(KubeSession& session, StatusOptions options) {
   const ChosenNodes chosen = co_await choose_nodes(session, {options.nodes, ""});
   for (const std::string& error : chosen.errors) session.screen.error(error);
-  auto maintenances = co_await list_maintenances(session);
-  if (!maintenances && !maintenances.error().not_found()) session.screen.warning(server_error(maintenances.error()));
-  std::vector<Maintenance> shown = maintenances ? std::move(*maintenances) : std::vector<Maintenance>{};
+  ListedJobs listed = co_await list_jobs(session);
+  for (const kube::ApiError& error : listed.errors) session.screen.warning(server_error(error));
+  std::vector<JobOfKind> shown = std::move(listed.jobs);
   if (!options.nodes.empty()) {
     const std::set<std::string> wanted(options.nodes.begin(), options.nodes.end());
-    std::erase_if(shown, [&](const Maintenance& one) { return !wanted.contains(one.node); });
+    std::erase_if(shown, [&](const JobOfKind& one) { return !wanted.contains(one.job.node); });
   }
   if (chosen.nodes.empty() && shown.empty() && !chosen.errors.empty()) co_return kFailed;
   const std::vector<StatusRow> rows = status_rows(chosen.nodes, shown);
@@ -86,19 +89,19 @@ class StatusWatch {
         known_(session.loop),
         scope_(session.loop) {
     nodes_.store().subscribe([this](const kube::Node*, const kube::Node*) { changed_.notify(); });
-    // A cluster without NodeMaintenances is none of the user's problems here.
+    // A cluster that does not know a controller's kind is none of the user's problems here.
     session_.on_problem = [this](std::string_view key, std::string_view message) {
       known_.open();
-      if (key != "watch nodemaintenances") session_.screen.warning(message);
+      if (!JobWatch::is_about(key)) session_.screen.warning(message);
     };
   }
   ~StatusWatch() { session_.on_problem = nullptr; }
 
   Task<int> main() {
     session_.heeds_interrupt = true;
-    maintenances_.emplace(session_);
+    jobs_.emplace(session_, changed_);
     nodes_.start();
-    scope_.spawn(pass_on());
+    scope_.spawn(tell_known());
     co_await io::race(session_.loop, follow(), io::wait_for(session_.interrupted));
     session_.screen.freeze();
     co_return kInterrupted;
@@ -110,13 +113,9 @@ class StatusWatch {
     return kube::ReflectorOptions::of_one(kube::resources::nodes, "", options.nodes.front());
   }
 
-  Task<void> pass_on() {
-    co_await maintenances_->known().wait();
+  Task<void> tell_known() {
+    co_await jobs_->known();
     known_.open();
-    while (true) {
-      co_await maintenances_->changed();
-      changed_.notify();
-    }
   }
 
   Task<void> follow() {
@@ -141,9 +140,9 @@ class StatusWatch {
     nodes_.store().for_each([&](const kube::Node& node) {
       if (wanted.empty() || wanted.contains(node.name)) nodes.push_back(node);
     });
-    std::vector<Maintenance> maintenances = maintenances_->all();
-    std::erase_if(maintenances, [&](const Maintenance& one) { return !wanted.empty() && !wanted.contains(one.node); });
-    return status_rows(nodes, maintenances);
+    std::vector<JobOfKind> jobs = jobs_->all();
+    std::erase_if(jobs, [&](const JobOfKind& one) { return !wanted.empty() && !wanted.contains(one.job.node); });
+    return status_rows(nodes, jobs);
   }
 
   void draw(const std::vector<StatusRow>& rows) {
@@ -191,10 +190,10 @@ class StatusWatch {
   KubeSession& session_;
   StatusOptions options_;
   kube::Watched<kube::Node> nodes_;
-  std::optional<MaintenanceWatch> maintenances_;
   std::vector<StatusRow> shown_;
   bool begun_ = false;
   io::Signal changed_;
+  std::optional<JobWatch> jobs_;
   io::Gate known_;
   io::Scope scope_;
 };

@@ -3,7 +3,10 @@
 
 #include "cli/command_set.h"
 #include "commands/command_list.h"
-#include "commands/kube_session.h"
+#include "commands/node_commands.h"
+#include "commands/view_source.h"
+#include "replica/controllers.h"
+#include "session/kube_session.h"
 
 namespace careen::app {
 
@@ -23,7 +26,9 @@ void add_status_command(Commands& commands) {
   command.footer(
       "First what is paused, nodes by profile and state, budgets with their holders, drains and problems, as the "
       "leader\n"
-      "tells them. Then a table: NodeMaintenances, nodes that people hold, nodes in maintenance by profiles, and "
+      "tells them. Then a table: " +
+      replica::say_of_controllers("{object}s", ", ") +
+      ", nodes that people hold, nodes in maintenance by profiles, and "
       "cordons\n"
       "nobody explains. With names, or with --watch, the table alone.\n\n"
       "Examples:\n"

@@ -18,8 +18,9 @@ constexpr const char* kHint =
     "\nCAREEN_SERVER or --server names a careen to ask: its dashboard's address, or auto for one on this machine.";
 
 Task<ViewResult<Json>> ask(KubeSession* session, ViewOptions options) {
-  if (!session->open_view) co_return tl::make_unexpected(ViewError{0, "there is nobody to ask"});
-  const auto source = co_await session->open_view(std::move(options));
+  if (!session->process) co_return tl::make_unexpected(ViewError{0, "there is nobody to ask"});
+  const ViewParts parts{session->process->loop, session->process->files, session->random};
+  const auto source = co_await open_view(parts, std::move(options));
   if (!source) co_return tl::make_unexpected(source.error());
   auto fleet = co_await (*source)->get("fleet");
   if (fleet) session->screen.remark("from " + (*source)->name());

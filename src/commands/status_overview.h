@@ -3,10 +3,10 @@
 
 #include <vector>
 
-#include "commands/kube_session.h"
 #include "commands/view_source.h"
 #include "kube/json.h"
 #include "kube/node.h"
+#include "session/kube_session.h"
 
 namespace careen::app {
 

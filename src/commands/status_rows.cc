@@ -21,22 +21,17 @@ constexpr size_t kReasonWidth = 40;
 
 using Rows = std::map<std::string, StatusRow>;  // of one node, by owner
 
-std::string state_of(const Maintenance& maintenance) {
-  if (maintenance.deleting) return "Releasing";
-  const std::string_view phase = nodemaintenance::name_of(maintenance.status.phase);
-  return phase.empty() ? "Pending" : std::string(phase);
-}
-
-StatusRow row_of(const Maintenance& maintenance) {
+StatusRow row_of(const JobOfKind& of_kind) {
+  const controllers::Job& job = of_kind.job;
   StatusRow row;
-  row.node = maintenance.node;
-  row.by = "nodemaintenance/" + maintenance.name;
-  row.state = state_of(maintenance);
-  row.reason = maintenance.reason;
-  row.since = io::parse_rfc3339(maintenance.created);
-  row.percent = maintenance.status.progress;
-  row.pending = maintenance.status.pending.size();
-  row.blocked_by = blocked_by(maintenance);
+  row.node = job.node;
+  row.by = of_kind.owner();
+  row.state = job.state;
+  row.reason = job.reason;
+  if (job.created != io::Wall{}) row.since = job.created;
+  row.percent = job.percent;
+  row.pending = job.pending_pods;
+  row.blocked_by = job.blocked_by;
   return row;
 }
 
@@ -91,11 +86,11 @@ std::string age_of(const StatusRow& row, io::Wall now) { return row.since ? age_
 
 }  // namespace
 
-std::vector<StatusRow> status_rows(const std::vector<kube::Node>& nodes, const std::vector<Maintenance>& maintenances) {
+std::vector<StatusRow> status_rows(const std::vector<kube::Node>& nodes, const std::vector<JobOfKind>& jobs) {
   std::map<std::string, Rows, kube::NameOrder> by_node;
-  for (const Maintenance& maintenance : maintenances) {
-    StatusRow row = row_of(maintenance);
-    by_node[maintenance.node][row.by] = std::move(row);
+  for (const JobOfKind& one : jobs) {
+    StatusRow row = row_of(one);
+    by_node[row.node][row.by] = std::move(row);
   }
   for (const kube::Node& node : nodes) {
     Rows& rows = by_node[node.name];

@@ -1,4 +1,4 @@
-// All maintenances of a cluster as rows, whoever does them: NodeMaintenances, maintenance profiles, people at a
+// All maintenances of a cluster as rows, whoever does them: objects of controllers, maintenance profiles, people at a
 // terminal, and nodes that somebody cordoned without a word.
 #pragma once
 
@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "cli/terminal_table.h"
-#include "commands/maintenances.h"
+#include "commands/jobs.h"
 #include "drain/holds.h"
 #include "kube/json.h"
 #include "kube/node.h"
@@ -16,7 +16,7 @@ namespace careen::app {
 
 struct StatusRow {
   std::string node;
-  std::string by;     // nodemaintenance/x, profile/y, terminal/ana@host; empty: not known
+  std::string by;     // KIND/x, profile/y, terminal/ana@host; empty: not known
   std::string state;  // Running, in-maintenance, cordoned …
   std::optional<int64_t> percent = {};
   std::optional<size_t> pending = {};
@@ -28,7 +28,7 @@ struct StatusRow {
 };
 
 // In the order of nodes, then of owners.
-std::vector<StatusRow> status_rows(const std::vector<kube::Node>& nodes, const std::vector<Maintenance>& maintenances);
+std::vector<StatusRow> status_rows(const std::vector<kube::Node>& nodes, const std::vector<JobOfKind>& jobs);
 
 Row status_header(bool wide);
 Row status_cells(const StatusRow& row, io::Wall now, bool wide);

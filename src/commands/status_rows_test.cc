@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "commands/holders.h"
+#include "controllers/nodemaintenance/hosted.h"
 #include "kube/decode.h"
 
 namespace careen::app {
@@ -29,12 +30,15 @@ class StatusRowsTest : public testing::Test {
     kube::Json annotations = kube::Json::object({{drain::kHoldsAnnotation, holds.text()}});
     return node(name, R"(,"annotations":)" + annotations.dump(), cordoned ? R"("unschedulable":true)" : "");
   }
-  static Maintenance maintenance(const std::string& name, const std::string& node) {
-    Maintenance out;
-    out.name = name;
-    out.node = node;
-    out.created = io::format_rfc3339(kNow - io::minutes{3});
-    return out;
+  // With what else there is in its metadata, its spec and its status.
+  static JobOfKind maintenance(const std::string& name, const std::string& node, const std::string& metadata = "",
+                               const std::string& spec = "", const std::string& status = "") {
+    const std::string created = io::format_rfc3339(kNow - io::minutes{3});
+    const auto object = kube::decode_object(
+        R"({"metadata":{"name":")" + name + R"(","uid":"u","resourceVersion":"1","creationTimestamp":")" + created +
+        "\"" + metadata + R"(},"spec":{"nodeName":")" + node + "\"" + spec + R"(},"status":{)" + status + "}}");
+    const controllers::Kind& kind = nodemaintenance::kind();
+    return {&kind, kind.job_of(object.value())};
   }
   kube::AtomPool atoms_;
 };
@@ -42,12 +46,12 @@ class StatusRowsTest : public testing::Test {
 TEST_F(StatusRowsTest, AQuietClusterHasNone) { EXPECT_THAT(status_rows({node("a"), node("b")}, {}), IsEmpty()); }
 
 TEST_F(StatusRowsTest, ANodeMaintenanceShowsItsProgressAndWhatBlocksIt) {
-  Maintenance one = maintenance("swap", "node-1");
-  one.reason = "replace memory";
-  one.status.phase = nodemaintenance::Phase::running;
-  one.status.progress = 40;
-  one.status.pending = {{"shop", "db-0"}, {"shop", "web-1"}};
-  one.status.conditions = {{"Blocked", true, "Budget", "budget shop/db allows 0 of 3", {}}};
+  const JobOfKind one = maintenance("swap", "node-1", "", R"(,"reason":"replace memory")",
+                                    R"("phase":"Running","drainProgress":40,)"
+                                    R"("pendingPodsRefs":[{"namespace":"shop","name":"db-0"},)"
+                                    R"({"namespace":"shop","name":"web-1"}],)"
+                                    R"("conditions":[{"type":"Blocked","status":"True","reason":"Budget",)"
+                                    R"("message":"budget shop/db allows 0 of 3"}])");
   const auto rows = status_rows({node("node-1")}, {one});
   ASSERT_THAT(rows, SizeIs(1));
   EXPECT_THAT(status_cells(rows[0], kNow, false), ElementsAre("node-1", "nodemaintenance/swap", "Running", "40%", "2",
@@ -122,8 +126,7 @@ TEST_F(StatusRowsTest, HoldersOfACordonAreThoseThatTheTerminalMustRespect) {
   EXPECT_EQ(holder_text(profile[0], kNow), "profile/x since 1970-12-31T23:55:00Z (5m)");
   // One that another program began left no record on the node.
   EXPECT_THAT(cordon_holders(node("n"), {maintenance("m", "n"), maintenance("other", "o")}), SizeIs(1));
-  Maintenance ending = maintenance("m", "n");
-  ending.deleting = true;
+  const JobOfKind ending = maintenance("m", "n", R"(,"deletionTimestamp":"1970-12-31T23:58:00Z")");
   EXPECT_THAT(cordon_holders(node("n"), {ending}), IsEmpty());
 }
 

@@ -9,12 +9,13 @@
 #include "cli/redraw.h"
 #include "commands/command_list.h"
 #include "commands/fleet_text.h"
-#include "commands/kube_session.h"
 #include "commands/view_session.h"
+#include "commands/view_source.h"
 #include "commands/view_words.h"
 #include "io/keyboard.h"
 #include "io/process.h"
 #include "io/real_loop.h"
+#include "session/kube_session.h"
 
 namespace careen::app {
 

@@ -1,9 +1,10 @@
 #include <fmt/format.h>
 
 #include "commands/holders.h"
-#include "commands/kube_session.h"
-#include "commands/node_choice.h"
+#include "commands/node_commands.h"
 #include "commands/node_write.h"
+#include "session/kube_session.h"
+#include "session/node_choice.h"
 
 namespace careen::app {
 
@@ -21,10 +22,10 @@ class Uncordon {
     auto nodes = co_await find_nodes();
     if (!nodes) co_return kFailed;
     // Those of the node itself suffice where these cannot be read.
-    if (auto maintenances = co_await list_maintenances(session_)) maintenances_ = std::move(*maintenances);
+    const ListedJobs listed = co_await list_jobs(session_);
     std::vector<Work> work;
     for (kube::Node& node : *nodes) {
-      auto holders = cordon_holders(node, maintenances_);
+      auto holders = cordon_holders(node, listed.jobs);
       work.push_back({std::move(node), std::move(holders), std::nullopt});
     }
     std::vector<Task<void>> tasks;
@@ -127,7 +128,6 @@ class Uncordon {
 
   KubeSession& session_;
   UncordonOptions options_;
-  std::vector<Maintenance> maintenances_;
   bool failed_ = false;
 };
 

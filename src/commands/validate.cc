@@ -10,7 +10,6 @@
 #include "cli/command_set.h"
 #include "cli/environment.h"
 #include "cli/screen.h"
-#include "commands/cluster_flags.h"
 #include "commands/command_list.h"
 #include "commands/commands.h"
 #include "controllers/profiles/config.h"
@@ -19,6 +18,7 @@
 #include "io/real_loop.h"
 #include "io/time.h"
 #include "kube/json.h"
+#include "session/cluster_flags.h"
 
 namespace careen::app {
 

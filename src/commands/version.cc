@@ -9,10 +9,10 @@
 
 #include "cli/command_set.h"
 #include "cli/screen.h"
-#include "commands/cluster_flags.h"
 #include "commands/command_list.h"
 #include "commands/commands.h"
 #include "kube/json.h"
+#include "session/cluster_flags.h"
 #include "version_info.h"
 
 namespace careen::app {

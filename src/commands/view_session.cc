@@ -3,11 +3,11 @@
 #include <csignal>
 #include <optional>
 
-#include "commands/kube_session.h"
 #include "io/files.h"
 #include "io/process.h"
 #include "io/random.h"
 #include "io/real_loop.h"
+#include "session/kube_session.h"
 
 namespace careen::app {
 

@@ -9,11 +9,11 @@
 #include <string_view>
 
 #include "cli/auto_server.h"
-#include "commands/cluster_flags.h"
 #include "io/result.h"
 #include "io/task.h"
 #include "io/time.h"
 #include "kube/json.h"
+#include "session/cluster_flags.h"
 #include "tl/expected.hpp"
 
 namespace careen::io {

@@ -7,7 +7,7 @@
 #include "cli/command_set.h"
 #include "io/virtual_time.h"
 #include "kube/scripted_transport.h"
-#include "observe/test_http.h"
+#include "io/test_http.h"
 
 namespace careen::app {
 namespace {
@@ -61,7 +61,7 @@ class ViewSourceTest : public testing::Test {
   io::VirtualTime time;
   std::unique_ptr<io::Loop> loop = time.make_loop();
   kube::ScriptedTransport transport{*loop};
-  observe::ScriptedHttp http{*loop};
+  io::ScriptedHttp http{*loop};
   std::string shown;  // the token
 };
 
@@ -226,7 +226,7 @@ TEST_F(ViewSourceTest, AHolderThatNamesNoPodIsNotAsked) {
 }
 
 TEST_F(ViewSourceTest, AnAddressIsAskedWithTheToken) {
-  http.answers.push_back(observe::http_answer(200, R"({"node": "x"})"));
+  http.answers.push_back(io::http_answer(200, R"({"node": "x"})"));
   const auto source = view_at(http, "http://127.0.0.1:8080", "secret");
   EXPECT_EQ(source->name(), "careen at http://127.0.0.1:8080");
   ASSERT_TRUE(run(source->get("nodes/x")));
@@ -236,10 +236,10 @@ TEST_F(ViewSourceTest, AnAddressIsAskedWithTheToken) {
 }
 
 TEST_F(ViewSourceTest, WhatAnAddressRefuses) {
-  http.answers.push_back(observe::http_answer(404, R"({"error": "there is no node \"x\""})"));
-  http.answers.push_back(observe::http_answer(401, R"({"error": "who are you?"})"));
-  http.answers.push_back(observe::http_answer(200, "<html>"));
-  http.answers.push_back(observe::http_answer(500, "oops"));
+  http.answers.push_back(io::http_answer(404, R"({"error": "there is no node \"x\""})"));
+  http.answers.push_back(io::http_answer(401, R"({"error": "who are you?"})"));
+  http.answers.push_back(io::http_answer(200, "<html>"));
+  http.answers.push_back(io::http_answer(500, "oops"));
   const auto source = view_at(http, "http://h", "");
   EXPECT_EQ(run(source->get("nodes/x")).error().message, "there is no node \"x\"");
   EXPECT_EQ(run(source->get("fleet")).error().message,
@@ -249,7 +249,7 @@ TEST_F(ViewSourceTest, WhatAnAddressRefuses) {
 }
 
 TEST_F(ViewSourceTest, AnAddressThatNobodyTypedSaysWhereItComesFrom) {
-  http.answers.push_back(observe::http_answer(500, "oops"));
+  http.answers.push_back(io::http_answer(500, "oops"));
   const auto source = view_at(http, "http://h", "", "CAREEN_SERVER");
   EXPECT_EQ(source->name(), "careen at http://h (CAREEN_SERVER)");
   EXPECT_EQ(run(source->get("fleet")).error().message, "http://h (CAREEN_SERVER): it answered with status 500");

@@ -7,7 +7,6 @@
 #include <string>
 
 #include "commands/commands.h"
-#include "controllers/nodemaintenance/webhook.h"
 #include "io/files.h"
 #include "io/real_loop.h"
 #include "replica/replica.h"

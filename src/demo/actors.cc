@@ -34,9 +34,7 @@ constexpr Work kWorks[] = {{"swap-disk", "swap a disk"},
 constexpr int kMostBroken = 2;
 
 std::string node_path(const std::string& name) { return "/api/v1/nodes/" + name; }
-std::string maintenance_path(const std::string& name) {
-  return "/apis/nodemaintenance.medik8s.io/v1beta1/nodemaintenances" + (name.empty() ? "" : "/" + name);
-}
+std::string maintenance_path(const std::string& name) { return nodemaintenance::kResource.path("", name); }
 
 bool entered(std::string_view profile, State state, const DemoNode& before, const DemoNode& now) {
   return before.state(profile) != state && now.state(profile) == state;
@@ -163,7 +161,8 @@ Task<void> DemoActors::take_nodes_out() {
 
 // A colleague's NodeMaintenance: made, used while the node is drained, and deleted.
 Task<void> DemoActors::take_out(std::string node, std::string name, std::string reason) {
-  Json object = Json::object({{"apiVersion", "nodemaintenance.medik8s.io/v1beta1"}, {"kind", "NodeMaintenance"}});
+  const kube::Resource& kind = nodemaintenance::kResource;
+  Json object = Json::object({{"apiVersion", kind.group + "/" + kind.version}, {"kind", kind.kind}});
   object.set({"metadata", "name"}, name);
   object.set({"spec"}, Json::object({{"nodeName", node}, {"reason", reason}}));
   ask_api(cluster_.api, "POST", maintenance_path(""), object);

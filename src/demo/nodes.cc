@@ -6,6 +6,7 @@
 #include "controllers/profiles/names.h"
 #include "demo/config.h"
 #include "kube/json.h"
+#include "replica/controllers.h"
 
 namespace careen::app {
 
@@ -29,7 +30,10 @@ DemoNode read(const std::string& object) {
   out.outdated = labels[kOutdatedLabel].exists();
   out.approved = annotations[kApprovedAnnotation].exists();
   out.cordoned = node->at("/spec/unschedulable").boolean().value_or(false);
-  out.held_by_maintenance = text(annotations["careen.dev/holds"]).find("nodemaintenance/") != std::string::npos;
+  const std::string holds = text(annotations["careen.dev/holds"]);
+  for (const std::string_view owner : replica::controller_names()) {
+    out.held_by_maintenance |= holds.find(std::string(owner) + "/") != std::string::npos;
+  }
   const auto data = profiles::parse_node_data(annotations[profiles::kDataAnnotation].text().value_or(""));
   if (!data) return out;
   for (const auto& [name, profile] : data->profiles) {

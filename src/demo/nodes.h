@@ -19,7 +19,7 @@ struct DemoNode {
   bool outdated = false;
   bool approved = false;
   bool cordoned = false;
-  bool held_by_maintenance = false;  // a NodeMaintenance
+  bool held_by_maintenance = false;  // an object of a controller
   std::map<std::string, profiles::State, std::less<>> profiles;
 
   profiles::State state(std::string_view profile) const;

@@ -1,12 +1,13 @@
 #include "demo/workloads.h"
 
 #include <fmt/format.h>
-#include <yaml-cpp/yaml.h>
 
 #include <algorithm>
 #include <stdexcept>
 
-#include "node_maintenance_definition.h"
+#include "controllers/slot/definition.h"
+#include "controllers/slot/kind.h"
+#include "replica/controllers.h"
 
 namespace careen::app {
 
@@ -88,27 +89,6 @@ void add(sim::ApiServer& api, const App& app, int nodes) {
   create(api, fmt::format("/apis/policy/v1/namespaces/{}/poddisruptionbudgets", app.ns), budget);
 }
 
-Json scalar(const YAML::Node& node) {
-  // What was quoted is text.
-  if (node.Tag() == "!") return Json(node.Scalar());
-  if (node.Scalar() == "true" || node.Scalar() == "false") return Json(node.Scalar() == "true");
-  int64_t number = 0;
-  if (YAML::convert<int64_t>::decode(node, number)) return Json(number);
-  return Json(node.Scalar());
-}
-
-Json json_of(const YAML::Node& node) {
-  if (node.IsScalar()) return scalar(node);
-  if (node.IsSequence()) {
-    Json out = Json::array();
-    for (const YAML::Node& one : node) out.push_back(json_of(one));
-    return out;
-  }
-  Json out = Json::object();
-  for (const auto& member : node) out.set({member.first.Scalar()}, json_of(member.second));
-  return out;
-}
-
 }  // namespace
 
 int ask_api(sim::ApiServer& api, const std::string& method, const std::string& path, const Json& body) {
@@ -120,13 +100,18 @@ int ask_api(sim::ApiServer& api, const std::string& method, const std::string& p
   return api.handle(request, {"demo"}).status;
 }
 
-void define_node_maintenance(sim::ApiServer& api) {
-  create(api, "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
-         json_of(YAML::Load(kNodeMaintenanceDefinition)));
+void define_kinds(sim::ApiServer& api) {
+  for (const controllers::Kind* kind : replica::controller_kinds()) {
+    create(api, controllers::kDefinitionsPath, kind->definition());
+  }
 }
 
 void add_demo_workloads(sim::ApiServer& api, int nodes) {
-  for (const char* ns : {"shop", "data", kJobNamespace, "medik8s-leases"}) {
+  std::vector<std::string_view> namespaces = {"shop", "data", kJobNamespace};
+  for (const controllers::Kind* kind : replica::controller_kinds()) {
+    namespaces.insert(namespaces.end(), kind->namespaces.begin(), kind->namespaces.end());
+  }
+  for (const std::string_view ns : namespaces) {
     Json object = Json::object({{"apiVersion", "v1"}, {"kind", "Namespace"}});
     object.set({"metadata", "name"}, ns);
     create(api, "/api/v1/namespaces", object);

@@ -12,8 +12,8 @@ namespace careen::app {
 // As kubectl would ask; the status of the answer. A refusal is no mistake: people may delete what this is about.
 int ask_api(sim::ApiServer& api, const std::string& method, const std::string& path, const kube::Json& body = {});
 
-// The custom resource NodeMaintenance, as it is installed on clusters.
-void define_node_maintenance(sim::ApiServer& api);
+// The custom resources of all controllers, as they are installed on clusters.
+void define_kinds(sim::ApiServer& api);
 // Namespaces, Deployments, StatefulSets with budgets and a DaemonSet, for that many nodes.
 void add_demo_workloads(sim::ApiServer& api, int nodes);
 // A Job of some pods that run for a few minutes each.

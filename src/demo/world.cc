@@ -2,10 +2,11 @@
 
 #include <fmt/format.h>
 
-#include "controllers/nodemaintenance/hosted.h"
 #include "controllers/profiles/names.h"
+#include "controllers/slot/kind.h"
 #include "demo/config.h"
 #include "demo/workloads.h"
+#include "replica/controllers.h"
 
 namespace careen::app {
 
@@ -22,19 +23,19 @@ DemoWorld::DemoWorld(io::VirtualTime& time, DemoWorldOptions options)
       cluster_(std::make_unique<sim::Cluster>(*loop_, options.seed)),
       nodes_(std::make_unique<DemoNodes>(cluster_->api)),
       actors_(std::make_unique<DemoActors>(*loop_, *cluster_, *nodes_, options.seed, options.tell)) {
-  define_node_maintenance(cluster_->api);
+  define_kinds(cluster_->api);
   add_nodes(options.nodes);
   add_demo_workloads(cluster_->api, options.nodes);
   time.run_for(kHeadStart);
   cluster_->api.compact();
   config_ = demo_config(time.wall_now());
-  careen_ = std::make_unique<replica::ModelProcess>(
-      time, *cluster_, config_,
-      replica::ModelProcessOptions{.name = "careen-0",
-                                   .seed = options.seed,
-                                   .cache_pods = true,
-                                   .controllers = {nodemaintenance::kind().usual()},
-                                   .log = options.log});
+  careen_ =
+      std::make_unique<replica::ModelProcess>(time, *cluster_, config_,
+                                              replica::ModelProcessOptions{.name = "careen-0",
+                                                                           .seed = options.seed,
+                                                                           .cache_pods = true,
+                                                                           .controllers = replica::usual_controllers(),
+                                                                           .log = options.log});
   if (options.actors) actors_->begin();
 }
 

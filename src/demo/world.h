@@ -1,5 +1,5 @@
 // The demonstration's world in virtual time: a cluster of three zones with its workloads, careen on it as one replica
-// with two profiles and NodeMaintenance objects, and the actors that keep both busy.
+// with two profiles and objects of controllers, and the actors that keep both busy.
 #pragma once
 
 #include <memory>

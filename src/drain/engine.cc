@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "drain/engine_parts.h"
+#include "drain/engine_core.h"
 #include "drain/reason.h"
 #include "io/metrics.h"
 #include "io/problems.h"
@@ -18,7 +18,7 @@ constexpr int kReadsInFlight = 8;
 
 }  // namespace
 
-Engine::Parts::Meters::Meters(io::Metrics& metrics)
+Engine::Core::Meters::Meters(io::Metrics& metrics)
     : pending(metrics.gauge("careen_drain_pods_pending", "Pods that have to leave nodes that are drained.")),
       blocked(metrics.gauge("careen_drain_blocked_pods", "Of these, pods that a budget or the server holds back.")),
       running(metrics.gauge("careen_drains_running", "Drains that are not complete.")),
@@ -30,7 +30,7 @@ Engine::Parts::Meters::Meters(io::Metrics& metrics)
   }
 }
 
-Engine::Parts::Parts(Engine& owner, EngineParts parts, EngineOptions given)
+Engine::Core::Core(Engine& owner, EngineParts parts, EngineOptions given)
     : engine(owner),
       p(std::move(parts)),
       options(std::move(given)),
@@ -59,7 +59,7 @@ Engine::Parts::Parts(Engine& owner, EngineParts parts, EngineOptions given)
   });
 }
 
-void Engine::Parts::begin(const Key& key, const std::string& node_uid, Options wanted) {
+void Engine::Core::begin(const Key& key, const std::string& node_uid, Options wanted) {
   if (const auto known = drains.find(key); known != drains.end()) {
     if (known->second->progress.node_uid == node_uid) {
       if (known->second->options != wanted) set_options(*known->second, std::move(wanted));
@@ -93,7 +93,7 @@ void Engine::Parts::begin(const Key& key, const std::string& node_uid, Options w
 }
 
 // All pods are judged before any is considered: one that must not be touched keeps the others.
-void Engine::Parts::set_options(Drain& drain, Options wanted) {
+void Engine::Core::set_options(Drain& drain, Options wanted) {
   drain.options = std::move(wanted);
   drain.timed_out = false;
   set_deadline(drain);
@@ -107,7 +107,7 @@ void Engine::Parts::set_options(Drain& drain, Options wanted) {
   tell(drain);
 }
 
-void Engine::Parts::end(const Key& key) {
+void Engine::Core::end(const Key& key) {
   const auto known = drains.find(key);
   if (known == drains.end()) return;
   Drain& drain = *known->second;
@@ -128,7 +128,7 @@ void Engine::Parts::end(const Key& key) {
   if (!flush_alarm.pending()) flush_alarm.set(p.loop.now());
 }
 
-void Engine::Parts::time_is_over(Drain& drain) {
+void Engine::Core::time_is_over(Drain& drain) {
   if (drain.progress.phase == Progress::Phase::drained || drain.lost) return;
   drain.timed_out = true;
   drain.progress.errors.clear();
@@ -148,13 +148,13 @@ void Engine::Parts::time_is_over(Drain& drain) {
   update_phase(drain);
 }
 
-bool Engine::Parts::is_active(const Drain& drain) const {
+bool Engine::Core::is_active(const Drain& drain) const {
   if (drain.lost) return false;
   if (!pods_are_known || drain.timed_out || drain.refusals > 0 || drain.paused_since) return false;
   return drain.listing == Drain::Listing::done || !drain.may_be_refused();
 }
 
-void Engine::Parts::update_phase(Drain& drain) {
+void Engine::Core::update_phase(Drain& drain) {
   using Phase = Progress::Phase;
   const bool empty = pods_are_known && drain.listing == Drain::Listing::done && drain.pending == 0;
   const bool failed = drain.timed_out || drain.lost || drain.is_hopeless();
@@ -178,95 +178,95 @@ void Engine::Parts::update_phase(Drain& drain) {
 }
 
 Engine::Engine(EngineParts parts, EngineOptions options)
-    : parts_(std::make_unique<Parts>(*this, std::move(parts), std::move(options))) {}
+    : core_(std::make_unique<Core>(*this, std::move(parts), std::move(options))) {}
 
 Engine::~Engine() = default;
 
-void Engine::subscribe(Listener listener) { parts_->listeners.push_back(std::move(listener)); }
+void Engine::subscribe(Listener listener) { core_->listeners.push_back(std::move(listener)); }
 
 void Engine::begin(const Key& key, const std::string& node_uid, Options options) {
-  parts_->begin(key, node_uid, std::move(options));
+  core_->begin(key, node_uid, std::move(options));
 }
 
-void Engine::end(const Key& key) { parts_->end(key); }
+void Engine::end(const Key& key) { core_->end(key); }
 
-bool Engine::has(const Key& key) const { return parts_->drains.contains(key); }
+bool Engine::has(const Key& key) const { return core_->drains.contains(key); }
 
 std::vector<Key> Engine::keys() const {
   std::vector<Key> all;
-  for (const auto& [key, drain] : parts_->drains) all.push_back(key);
+  for (const auto& [key, drain] : core_->drains) all.push_back(key);
   return all;
 }
 
 std::optional<Progress::Phase> Engine::phase(const Key& key) const {
-  const auto it = parts_->drains.find(key);
-  if (it == parts_->drains.end()) return std::nullopt;
+  const auto it = core_->drains.find(key);
+  if (it == core_->drains.end()) return std::nullopt;
   return it->second->progress.phase;
 }
 
 const Progress* Engine::progress(const Key& key) const {
-  const auto it = parts_->drains.find(key);
-  return it == parts_->drains.end() ? nullptr : &parts_->progress_of(*it->second);
+  const auto it = core_->drains.find(key);
+  return it == core_->drains.end() ? nullptr : &core_->progress_of(*it->second);
 }
 
 void Engine::pods_known() {
-  if (std::exchange(parts_->pods_are_known, true)) return;
-  parts_->resume();
+  if (std::exchange(core_->pods_are_known, true)) return;
+  core_->resume();
 }
 
 void Engine::budgets_known() {
-  parts_->p.problems.clear("drain budgets");
-  if (std::exchange(parts_->budget_state, Parts::Budgets::known) == Parts::Budgets::known) return;
-  parts_->resume();
+  core_->p.problems.clear("drain budgets");
+  if (std::exchange(core_->budget_state, Core::Budgets::known) == Core::Budgets::known) return;
+  core_->resume();
 }
 
 void Engine::budgets_unavailable(std::string why) {
-  parts_->p.problems.raise("drain budgets", "disruption budgets cannot be watched: " + why +
-                                                "; evictions that one forbids are tried again after a while");
-  if (std::exchange(parts_->budget_state, Parts::Budgets::unavailable) == Parts::Budgets::unavailable) return;
-  parts_->resume();
+  core_->p.problems.raise("drain budgets", "disruption budgets cannot be watched: " + why +
+                                               "; evictions that one forbids are tried again after a while");
+  if (std::exchange(core_->budget_state, Core::Budgets::unavailable) == Core::Budgets::unavailable) return;
+  core_->resume();
 }
 
 void Engine::daemon_sets_known() {
   std::vector<kube::Pod> controlled;
-  for (const auto& [uid, target] : parts_->targets) {
-    const auto pod = parts_->pod_of(*target);
+  for (const auto& [uid, target] : core_->targets) {
+    const auto pod = core_->pod_of(*target);
     if (pod && pod->flags.daemon_set) controlled.push_back(*pod);
   }
-  for (const kube::Pod& pod : controlled) parts_->pod_seen(pod);
+  for (const kube::Pod& pod : controlled) core_->pod_seen(pod);
 }
 
 io::Task<void> Engine::run() {
-  io::Scope sending(parts_->p.loop);
+  io::Scope sending(core_->p.loop);
   struct Running {
-    Parts& parts;
+    Core& core;
     io::Scope& sending;
     ~Running() {
       sending.cancel();
-      parts.abandon();
+      core.abandon();
     }
-  } running{*parts_, sending};
-  parts_->sending = &sending;
-  parts_->stopping = false;
-  parts_->resume();
-  co_await parts_->stopped.wait();
+  } running{*core_, sending};
+  core_->sending = &sending;
+  core_->stopping = false;
+  core_->resume();
+  co_await core_->stopped.wait();
 }
 
 io::Task<void> Engine::stop() {
-  parts_->stopping = true;
-  for (const std::string& uid : parts_->slots.waiting()) parts_->withdraw(uid);
-  if (!parts_->sending) co_return;
-  co_await parts_->sending->join();
-  parts_->stopped.notify();
+  core_->stopping = true;
+  for (const std::string& uid : core_->slots.waiting()) core_->withdraw(uid);
+  if (!core_->sending) co_return;
+  co_await core_->sending->join();
+  core_->stopped.notify();
 }
 
 std::vector<std::pair<std::string_view, size_t>> Engine::unfinished() const {
   size_t on_their_way = 0, nobodys = 0, waiting = 0;
-  for (const auto& [uid, target] : parts_->targets) {
+  for (const auto& [uid, target] : core_->targets) {
     if (target->in_flight != Action::none) ++on_their_way;
     if (target->memberships.empty()) ++nobodys;
   }
-  for (const auto& [budget, lane] : parts_->lanes) waiting += lane->waiting.size();
+  for (const auto& [budget, lane] : core_->lanes) waiting += lane->waiting.size();
   return {{"requests for pods on their way", on_their_way},
           {"pods that nobody drains", nobodys},
           {"pods in the queue of a budget", waiting}};

@@ -111,8 +111,8 @@ class Engine {
   std::function<void()> on_own_eviction;
 
  private:
-  struct Parts;
-  std::unique_ptr<Parts> parts_;
+  struct Core;
+  std::unique_ptr<Core> core_;
 };
 
 }  // namespace careen::drain

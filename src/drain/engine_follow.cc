@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "drain/ask.h"
-#include "drain/engine_parts.h"
+#include "drain/engine_core.h"
 #include "kube/objects.h"
 
 namespace careen::drain {
@@ -38,12 +38,12 @@ Membership* Target::membership(const Drain& drain) {
   return it == memberships.end() ? nullptr : &*it;
 }
 
-Target* Engine::Parts::find_target(const std::string& uid) {
+Target* Engine::Core::find_target(const std::string& uid) {
   const auto it = targets.find(uid);
   return it == targets.end() ? nullptr : it->second.get();
 }
 
-Target& Engine::Parts::target_of(const kube::Pod& pod) {
+Target& Engine::Core::target_of(const kube::Pod& pod) {
   if (Target* known = find_target(pod.uid)) return *known;
   auto made = std::make_unique<Target>(
       p.loop, [this, uid = pod.uid] { look_again(uid); },
@@ -69,11 +69,11 @@ Target& Engine::Parts::target_of(const kube::Pod& pod) {
   return target;
 }
 
-bool Engine::Parts::is_own(const Target& target) const {
+bool Engine::Core::is_own(const Target& target) const {
   return !options.own_pod.empty() && target.name == options.own_pod && target.ns == options.own_namespace;
 }
 
-void Engine::Parts::drop_if_unused(Target& target) {
+void Engine::Core::drop_if_unused(Target& target) {
   // One that is on its way is kept for its answer.
   if (!target.memberships.empty() || target.in_flight != Action::none) return;
   leave_queue(target);
@@ -95,13 +95,13 @@ void Engine::Parts::drop_if_unused(Target& target) {
 }
 
 // Null when the pod is gone, or another pod has its name.
-std::optional<kube::Pod> Engine::Parts::pod_of(const Target& target) const {
+std::optional<kube::Pod> Engine::Core::pod_of(const Target& target) const {
   auto pod = p.pods.find(target.ns, target.name);
   if (!pod || pod->uid != target.uid) return std::nullopt;
   return pod;
 }
 
-Rank Engine::Parts::rank_of(const kube::Pod& pod, const Options& wanted) const {
+Rank Engine::Core::rank_of(const kube::Pod& pod, const Options& wanted) const {
   Rank rank;
   while (rank.tier < wanted.tiers.size() &&
          !wanted.tiers[rank.tier].matches([&pod](std::string_view key) { return pod.label(key); })) {
@@ -111,12 +111,12 @@ Rank Engine::Parts::rank_of(const kube::Pod& pod, const Options& wanted) const {
   return rank;
 }
 
-void Engine::Parts::pod_changed(const kube::Pod* before, const kube::Pod* after) {
+void Engine::Core::pod_changed(const kube::Pod* before, const kube::Pod* after) {
   if (before && (!after || after->uid != before->uid)) pod_gone(before->uid);
   if (after) pod_seen(*after);
 }
 
-void Engine::Parts::pod_seen(const kube::Pod& pod) {
+void Engine::Core::pod_seen(const kube::Pod& pod) {
   const auto there = by_node.find(pod.node);
   if (there == by_node.end()) return;
   for (Drain* drain : there->second) {
@@ -128,7 +128,7 @@ void Engine::Parts::pod_seen(const kube::Pod& pod) {
   if (Target* target = find_target(pod.uid)) consider(*target);
 }
 
-void Engine::Parts::pod_gone(const std::string& uid) {
+void Engine::Core::pod_gone(const std::string& uid) {
   Target* target = find_target(uid);
   if (!target) return;
   for (const std::string& budget : target->budgets) {
@@ -147,7 +147,7 @@ void Engine::Parts::pod_gone(const std::string& uid) {
 }
 
 // Judges the pod as the drain's options want it. Considering it is up to the caller.
-void Engine::Parts::join(Drain& drain, const kube::Pod& pod) {
+void Engine::Core::join(Drain& drain, const kube::Pod& pod) {
   const bool is_new = !find_target(pod.uid);
   Target& target = target_of(pod);
   follow_deletion(target, pod, is_new);
@@ -185,7 +185,7 @@ void Engine::Parts::join(Drain& drain, const kube::Pod& pod) {
 
 // The server's clock says when the grace period ends, and ours may be another: its length counts, from when we saw it
 // begin or, of a pod that was terminating when we came, from then on.
-void Engine::Parts::follow_deletion(Target& target, const kube::Pod& pod, bool is_new) {
+void Engine::Core::follow_deletion(Target& target, const kube::Pod& pod, bool is_new) {
   if (pod.deletion && pod.deletion != target.deletion) {
     target.found_terminating = is_new;
     target.grace_ends = p.loop.now() + pod.deletion_grace.value_or(io::Duration::zero());
@@ -196,13 +196,13 @@ void Engine::Parts::follow_deletion(Target& target, const kube::Pod& pod, bool i
 
 // For how long its grace period has been over. Of what terminated before we came only the server knows, and it is taken
 // at its word, as kubectl does: nobody is killed by this.
-io::Duration Engine::Parts::beyond_grace(const Target& target) const {
+io::Duration Engine::Core::beyond_grace(const Target& target) const {
   if (!target.deletion) return {};
   if (target.found_terminating) return p.loop.wall_now() - *target.deletion;
   return p.loop.now() - target.grace_ends;
 }
 
-void Engine::Parts::leave(Drain& drain, Target& target) {
+void Engine::Core::leave(Drain& drain, Target& target) {
   Membership* membership = target.membership(drain);
   count(*membership, -1);
   if (membership->newcomer) end_chase(drain, target);
@@ -213,7 +213,7 @@ void Engine::Parts::leave(Drain& drain, Target& target) {
   tell(drain);
 }
 
-void Engine::Parts::count(Membership& membership, int sign) {
+void Engine::Core::count(Membership& membership, int sign) {
   Drain& drain = *membership.drain;
   if (membership.newcomer) return;
   if (membership.pending()) drain.pending += sign;
@@ -226,7 +226,7 @@ void Engine::Parts::count(Membership& membership, int sign) {
 }
 
 // The first of its owner, as long as none is on its way out and the pause after the last one is over.
-bool Engine::Parts::is_chased(Drain& drain, const Target& target) {
+bool Engine::Core::is_chased(Drain& drain, const Target& target) {
   Chase& chase = drain.chases[target.owner];
   if (chase.current == target.uid) return true;
   if (!chase.current.empty() || target.deletion || p.loop.now() < chase.not_before) return false;
@@ -234,7 +234,7 @@ bool Engine::Parts::is_chased(Drain& drain, const Target& target) {
   return true;
 }
 
-void Engine::Parts::end_chase(Drain& drain, const Target& target) {
+void Engine::Core::end_chase(Drain& drain, const Target& target) {
   const auto known = drain.chases.find(target.owner);
   if (known == drain.chases.end() || known->second.current != target.uid) return;
   const io::Steady now = p.loop.now();
@@ -246,22 +246,22 @@ void Engine::Parts::end_chase(Drain& drain, const Target& target) {
   });
 }
 
-void Engine::Parts::consider_newcomers(Drain& drain, const std::string& owner) {
+void Engine::Core::consider_newcomers(Drain& drain, const std::string& owner) {
   for (const auto& [name, target] : drain.pods) {
     if (target->owner == owner && target->membership(drain)->newcomer) consider(*target);
   }
 }
 
 // The pods of another rank have their turn.
-void Engine::Parts::changed_turns(Drain& drain, std::optional<Rank> before) {
+void Engine::Core::changed_turns(Drain& drain, std::optional<Rank> before) {
   if (lowest(drain) != before && !drain.left.empty()) consider_all(drain);
 }
 
-void Engine::Parts::consider_all(Drain& drain) {
+void Engine::Core::consider_all(Drain& drain) {
   for (const auto& [name, target] : drain.pods) consider(*target);
 }
 
-void Engine::Parts::cover(Target& target, const kube::Pod& pod) {
+void Engine::Core::cover(Target& target, const kube::Pod& pod) {
   const std::vector<std::string>& keys = coverage.of(pod);
   if (pod.terminating()) {
     for (const std::string& key : keys) lane_of(key).lane.leaves(target.name, pod.version);
@@ -271,7 +271,7 @@ void Engine::Parts::cover(Target& target, const kube::Pod& pod) {
   target.budgets = keys;
 }
 
-void Engine::Parts::budget_changed(const kube::DisruptionBudget* before, const kube::DisruptionBudget* after) {
+void Engine::Core::budget_changed(const kube::DisruptionBudget* before, const kube::DisruptionBudget* after) {
   const kube::DisruptionBudget& budget = after ? *after : *before;
   const auto lane = lanes.find(budget.key());
   if (lane != lanes.end()) lane->second->lane.budget_is(after);

@@ -1,5 +1,5 @@
 // Pauses: a drain whose owner is paused is still followed, but nothing is sent for it, and its time limits stand still.
-#include "drain/engine_parts.h"
+#include "drain/engine_core.h"
 
 namespace careen::drain {
 
@@ -20,12 +20,12 @@ std::string_view profile_of(std::string_view owner) {
 }  // namespace
 
 // A person who drains from a terminal was asked there.
-const budget::Pause* Engine::Parts::pause_of(const Drain& drain) const {
+const budget::Pause* Engine::Core::pause_of(const Drain& drain) const {
   if (!p.pauses || drain.key.owner.starts_with(kTerminalPrefix)) return nullptr;
   return p.pauses->of(profile_of(drain.key.owner));
 }
 
-void Engine::Parts::pauses_changed() {
+void Engine::Core::pauses_changed() {
   for (const auto& [key, drain] : drains) follow_pause(*drain);
   for (const auto& [key, drain] : drains) {
     consider_all(*drain);
@@ -34,7 +34,7 @@ void Engine::Parts::pauses_changed() {
   for (const auto& [key, lane] : lanes) serve(*lane);
 }
 
-void Engine::Parts::follow_pause(Drain& drain) {
+void Engine::Core::follow_pause(Drain& drain) {
   const bool paused = pause_of(drain) != nullptr;
   if (paused == drain.paused_since.has_value()) return;
   const io::Steady now = p.loop.now();
@@ -54,7 +54,7 @@ void Engine::Parts::follow_pause(Drain& drain) {
   set_deadline(drain);
 }
 
-void Engine::Parts::set_deadline(Drain& drain) {
+void Engine::Core::set_deadline(Drain& drain) {
   drain.deadline.cancel();
   if (drain.timed_out || drain.paused_since || drain.options.timeout <= io::Duration::zero()) return;
   drain.deadline.set(drain.begun_at + drain.paused_for + drain.options.timeout);

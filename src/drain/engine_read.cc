@@ -2,7 +2,7 @@
 // about, and the list of its pods. Reads have slots of their own, so that no eviction that hangs holds them up.
 #include <algorithm>
 
-#include "drain/engine_parts.h"
+#include "drain/engine_core.h"
 #include "kube/cache.h"
 #include "kube/json.h"
 #include "kube/node.h"
@@ -25,13 +25,13 @@ io::Duration read_pause(int failures) {
 
 }  // namespace
 
-void Engine::Parts::start_list(Drain& drain) {
+void Engine::Core::start_list(Drain& drain) {
   if (!can_send() || drain.listing != Drain::Listing::wanted) return;
   drain.listing = Drain::Listing::under_way;
   sending->spawn(list(drain.id));
 }
 
-io::Task<void> Engine::Parts::list(uint64_t drain_id) {
+io::Task<void> Engine::Core::list(uint64_t drain_id) {
   const auto permit = co_await reads.acquire();
   const Drain* wanted = find_drain(drain_id);
   if (!wanted) co_return;
@@ -62,7 +62,7 @@ io::Task<void> Engine::Parts::list(uint64_t drain_id) {
 
 // The node was free for others and is cordoned again: whoever came meanwhile was there when the cordon was
 // acknowledged.
-void Engine::Parts::list_anew(Drain& drain) {
+void Engine::Core::list_anew(Drain& drain) {
   if (drain.listing != Drain::Listing::done) return;
   p.log.info("the node was uncordoned meanwhile; its pods are listed again", "node", drain.key.node, "owner",
              drain.key.owner);
@@ -72,7 +72,7 @@ void Engine::Parts::list_anew(Drain& drain) {
 }
 
 // A new list is a new beginning: what it shows has to go.
-void Engine::Parts::settle_newcomers(Drain& drain) {
+void Engine::Core::settle_newcomers(Drain& drain) {
   std::vector<kube::Pod> there;
   for (const auto& [name, target] : drain.pods) {
     Membership& membership = *target->membership(drain);
@@ -87,7 +87,7 @@ void Engine::Parts::settle_newcomers(Drain& drain) {
 }
 
 // What the list shows enters the cache, and thereby the drain.
-io::Result<bool> Engine::Parts::take_list(std::string body) {
+io::Result<bool> Engine::Core::take_list(std::string body) {
   kube::PodFacts facts;
   const auto page = kube::read_page(body, [&](kube::RawObject& raw) -> io::Result<bool> {
     if (auto ok = kube::decode_pod(raw, facts, p.pods.marking()); !ok) return ok;
@@ -98,13 +98,13 @@ io::Result<bool> Engine::Parts::take_list(std::string body) {
   return true;
 }
 
-bool Engine::Parts::node_is_known(const Drain& drain) const {
+bool Engine::Core::node_is_known(const Drain& drain) const {
   if (!drain.node_read || *drain.node_read < drain.resumed_at) return false;
   return p.loop.now() < *drain.node_read + kNodeKnownFor;
 }
 
 // Whether the server has said lately that the pod's node is the one its drains are about. If not, it is asked.
-bool Engine::Parts::node_is_known(const Target& target) {
+bool Engine::Core::node_is_known(const Target& target) {
   bool known = true;
   for (const Membership& membership : target.memberships) {
     Drain& drain = *membership.drain;
@@ -115,13 +115,13 @@ bool Engine::Parts::node_is_known(const Target& target) {
   return known;
 }
 
-void Engine::Parts::start_node(Drain& drain) {
+void Engine::Core::start_node(Drain& drain) {
   if (!can_send() || drain.node_under_way || drain.node_again.pending()) return;
   drain.node_under_way = true;
   sending->spawn(read_node(drain.id));
 }
 
-io::Task<void> Engine::Parts::read_node(uint64_t drain_id) {
+io::Task<void> Engine::Core::read_node(uint64_t drain_id) {
   const auto permit = co_await reads.acquire();
   const Drain* wanted = find_drain(drain_id);
   if (!wanted) co_return;
@@ -134,7 +134,7 @@ io::Task<void> Engine::Parts::read_node(uint64_t drain_id) {
   take_node(*drain, response, asked);
 }
 
-void Engine::Parts::take_node(Drain& drain, const kube::Result<std::string>& response, io::Steady asked) {
+void Engine::Core::take_node(Drain& drain, const kube::Result<std::string>& response, io::Steady asked) {
   if (!response && response.error().not_found()) {
     return lose_node(drain, "node " + drain.key.node + " is gone since the drain began");
   }
@@ -154,7 +154,7 @@ void Engine::Parts::take_node(Drain& drain, const kube::Result<std::string>& res
   consider_all(drain);
 }
 
-void Engine::Parts::node_changed(const kube::Node* before, const kube::Node* after) {
+void Engine::Core::node_changed(const kube::Node* before, const kube::Node* after) {
   const auto there = by_node.find(after ? after->name : before->name);
   if (there == by_node.end()) return;
   const bool cordoned_again =
@@ -170,14 +170,14 @@ void Engine::Parts::node_changed(const kube::Node* before, const kube::Node* aft
   }
 }
 
-void Engine::Parts::start_discovery() {
+void Engine::Core::start_discovery() {
   if (!can_send() || eviction_state != Evictions::assumed) return;
   eviction_state = Evictions::asked_for;
   sending->spawn(discover());
 }
 
 // As kubectl does: the core group names the subresource, or it is not there.
-io::Task<void> Engine::Parts::discover() {
+io::Task<void> Engine::Core::discover() {
   const auto permit = co_await reads.acquire();
   kube::Request request;
   request.method = "GET";
@@ -201,7 +201,7 @@ io::Task<void> Engine::Parts::discover() {
 }
 
 // Its pods are those of another node, or of none: they are not ours to evict.
-void Engine::Parts::lose_node(Drain& drain, std::string why) {
+void Engine::Core::lose_node(Drain& drain, std::string why) {
   if (std::exchange(drain.lost, true)) return;
   p.log.warn("drain ends without its node", "owner", drain.key.owner, "why", why);
   drain.deadline.cancel();

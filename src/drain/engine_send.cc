@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "drain/ask.h"
-#include "drain/engine_parts.h"
+#include "drain/engine_core.h"
 #include "drain/reason.h"
 #include "kube/cache.h"
 #include "kube/disruption_budget.h"
@@ -26,7 +26,7 @@ kube::CallOptions once(io::Duration timeout) {
 
 }  // namespace
 
-Wish Engine::Parts::wish_of(Target& target) {
+Wish Engine::Core::wish_of(Target& target) {
   Wish wish;
   for (Membership& membership : target.memberships) {
     const Drain& drain = *membership.drain;
@@ -49,7 +49,7 @@ Wish Engine::Parts::wish_of(Target& target) {
   return wish;
 }
 
-Situation Engine::Parts::situation_of(Target& target) {
+Situation Engine::Core::situation_of(Target& target) {
   Situation s;
   s.wish = wish_of(target);
   if (target.deletion) s.grace_ends = target.grace_ends;
@@ -77,7 +77,7 @@ Situation Engine::Parts::situation_of(Target& target) {
   return s;
 }
 
-void Engine::Parts::consider(Target& target) {
+void Engine::Core::consider(Target& target) {
   const bool wanted = std::any_of(target.memberships.begin(), target.memberships.end(), [&](const Membership& one) {
     return one.pending() && one.verdict.fate == Fate::take && one.given_up.empty() && is_active(*one.drain);
   });
@@ -120,21 +120,21 @@ void Engine::Parts::consider(Target& target) {
   show(target);
 }
 
-void Engine::Parts::wake_by(Target& target, io::Steady when) {
+void Engine::Core::wake_by(Target& target, io::Steady when) {
   if (target.wakes_at && *target.wakes_at <= when) return;
   target.wakes_at = when;
   target.alarm.set(when);
 }
 
 // Its time has come: what the filters say may depend on it too.
-void Engine::Parts::look_again(const std::string& uid) {
+void Engine::Core::look_again(const std::string& uid) {
   Target* target = find_target(uid);
   if (!target) return;
   if (const auto pod = pod_of(*target)) return pod_seen(*pod);
   consider(*target);
 }
 
-BudgetLane& Engine::Parts::lane_of(const std::string& budget) {
+BudgetLane& Engine::Core::lane_of(const std::string& budget) {
   auto& lane = lanes[budget];
   if (lane) return *lane;
   lane = std::make_unique<BudgetLane>(p.loop, [this, budget] {
@@ -146,7 +146,7 @@ BudgetLane& Engine::Parts::lane_of(const std::string& budget) {
 
 // When a pod is asked for although its budget lets nobody go. What our own evictions have just used up is not asked
 // for: the turn of the next pod comes when the budget has seen the last one replaced.
-io::Steady Engine::Parts::asks_at(const Target& target, const Lane& lane) const {
+io::Steady Engine::Core::asks_at(const Target& target, const Lane& lane) const {
   io::Steady due = target.waits_since;
   if (target.asked) {
     due = *target.asked + pause_between_asks(target.asked_in_vain, target.uid);
@@ -159,7 +159,7 @@ io::Steady Engine::Parts::asks_at(const Target& target, const Lane& lane) const 
 
 // Lets the one go that has waited longest, if the budget lets anybody go; if it does not, asks for the one whose time
 // for that has come.
-void Engine::Parts::serve(BudgetLane& lane) {
+void Engine::Core::serve(BudgetLane& lane) {
   const io::Steady now = p.loop.now();
   const Lane::State state = lane.lane.state(now);
   const bool open = state == Lane::State::open;
@@ -191,13 +191,13 @@ void Engine::Parts::serve(BudgetLane& lane) {
   show_waiting(lane);
 }
 
-void Engine::Parts::leave_queue(Target& target) {
+void Engine::Core::leave_queue(Target& target) {
   for (const std::string& budget : target.budgets) {
     if (const auto it = lanes.find(budget); it != lanes.end()) it->second->waiting.erase(&target);
   }
 }
 
-void Engine::Parts::start(Target& target, Action action, const std::string& lane) {
+void Engine::Core::start(Target& target, Action action, const std::string& lane) {
   leave_queue(target);
   target.in_flight = action;
   target.lane = lane;
@@ -206,7 +206,7 @@ void Engine::Parts::start(Target& target, Action action, const std::string& lane
   show(target);
 }
 
-void Engine::Parts::pump() {
+void Engine::Core::pump() {
   while (can_send()) {
     const auto uid = slots.next();
     if (!uid) return;
@@ -215,7 +215,7 @@ void Engine::Parts::pump() {
 }
 
 // It has not been sent.
-void Engine::Parts::withdraw(const std::string& uid) {
+void Engine::Core::withdraw(const std::string& uid) {
   const Target& target = *find_target(uid);
   Answer withdrawn;
   withdrawn.kind = Answer::Kind::not_leader;
@@ -223,7 +223,7 @@ void Engine::Parts::withdraw(const std::string& uid) {
   finish(uid, target.in_flight, std::string(target.lane), withdrawn);
 }
 
-kube::DeleteOptions Engine::Parts::delete_options(Target& target, Action action) {
+kube::DeleteOptions Engine::Core::delete_options(Target& target, Action action) {
   kube::DeleteOptions what;
   what.preconditions.uid = target.uid;
   const int64_t grace = wish_of(target).grace_seconds;
@@ -232,7 +232,7 @@ kube::DeleteOptions Engine::Parts::delete_options(Target& target, Action action)
   return what;
 }
 
-io::Task<void> Engine::Parts::send(std::string uid) {
+io::Task<void> Engine::Core::send(std::string uid) {
   // It stays as long as its request is under way.
   Target* target = find_target(uid);
   const Action action = target->in_flight;
@@ -263,7 +263,7 @@ io::Task<void> Engine::Parts::send(std::string uid) {
   finish(uid, action, lane, answer);
 }
 
-void Engine::Parts::finish(const std::string& uid, Action action, const std::string& lane_key, const Answer& answer) {
+void Engine::Core::finish(const std::string& uid, Action action, const std::string& lane_key, const Answer& answer) {
   const auto lane = lane_key.empty() ? lanes.end() : lanes.find(lane_key);
   if (lane != lanes.end()) {
     Lane& state = lane->second->lane;
@@ -293,7 +293,7 @@ void Engine::Parts::finish(const std::string& uid, Action action, const std::str
   pump();
 }
 
-void Engine::Parts::take_answer(Target& target, Action action, bool through_lane, const Answer& answer) {
+void Engine::Core::take_answer(Target& target, Action action, bool through_lane, const Answer& answer) {
   const bool understood = answer.kind != Answer::Kind::unsupported;
   if (!understood) start_discovery();
   const bool gone = answer.kind == Answer::Kind::gone ||
@@ -315,7 +315,7 @@ void Engine::Parts::take_answer(Target& target, Action action, bool through_lane
   if (answer.final) give_up(target, action, answer);
 }
 
-void Engine::Parts::take_refusal(Target& target, bool through_lane, const Answer& answer) {
+void Engine::Core::take_refusal(Target& target, bool through_lane, const Answer& answer) {
   const io::Steady now = p.loop.now();
   using Kind = Answer::Kind;
   target.accepted.reset();
@@ -346,7 +346,7 @@ void Engine::Parts::take_refusal(Target& target, bool through_lane, const Answer
 }
 
 // For those who want it so. The others of the node go on.
-void Engine::Parts::give_up(Target& target, Action action, const Answer& answer) {
+void Engine::Core::give_up(Target& target, Action action, const Answer& answer) {
   const auto pod = pod_of(target);
   if (!pod || target.deletion) return;
   for (Membership& membership : target.memberships) {
@@ -361,13 +361,13 @@ void Engine::Parts::give_up(Target& target, Action action, const Answer& answer)
   }
 }
 
-Drain* Engine::Parts::find_drain(uint64_t id) {
+Drain* Engine::Core::find_drain(uint64_t id) {
   const auto it = std::find_if(drains.begin(), drains.end(), [&](const auto& one) { return one.second->id == id; });
   return it == drains.end() ? nullptr : it->second.get();
 }
 
 // Something that held everything back does so no more.
-void Engine::Parts::resume() {
+void Engine::Core::resume() {
   for (const auto& [key, drain] : drains) {
     start_list(*drain);
     update_phase(*drain);
@@ -377,7 +377,7 @@ void Engine::Parts::resume() {
 }
 
 // Requests that were cut off may have arrived.
-void Engine::Parts::abandon() {
+void Engine::Core::abandon() {
   sending = nullptr;
   if (eviction_state == Evictions::asked_for) eviction_state = Evictions::assumed;
   for (const auto& [key, drain] : drains) {

@@ -2,7 +2,7 @@
 // are called only when a pod's stage or what blocks it has changed.
 #include <algorithm>
 
-#include "drain/engine_parts.h"
+#include "drain/engine_core.h"
 #include "drain/pod_request.h"
 #include "drain/reason.h"
 #include "kube/cache.h"
@@ -27,19 +27,19 @@ std::string blocking_budgets(const Target& target, Passage passage) {
 
 }  // namespace
 
-void Engine::Parts::count_to_send(Target& target, bool is) {
+void Engine::Core::count_to_send(Target& target, bool is) {
   if (&target == own || target.to_send == is) return;
   target.to_send = is;
   to_send += is ? 1 : -1;
   if (to_send == 0 && own && !flush_alarm.pending()) flush_alarm.set(p.loop.now());
 }
 
-void Engine::Parts::tell(Drain& drain) {
+void Engine::Core::tell(Drain& drain) {
   drain.dirty = true;
   if (!flush_alarm.pending()) flush_alarm.set(p.loop.now());
 }
 
-void Engine::Parts::flush() {
+void Engine::Core::flush() {
   if (own && to_send == 0) consider(*own);
   int pending = 0, running = 0;
   std::vector<Key> changed;
@@ -56,7 +56,7 @@ void Engine::Parts::flush() {
   }
 }
 
-void Engine::Parts::show(Target& target) {
+void Engine::Core::show(Target& target) {
   const io::Steady now = p.loop.now();
   const Situation situation = situation_of(target);
   const bool closed = situation.passage == Passage::lane && lane_of(target.budgets.front()).lane.closed(now);
@@ -87,7 +87,7 @@ void Engine::Parts::show(Target& target) {
   if (!budget.empty()) write_blocked_event(target, budget);
 }
 
-void Engine::Parts::show_waiting(BudgetLane& lane) {
+void Engine::Core::show_waiting(BudgetLane& lane) {
   const bool closed = lane.lane.closed(p.loop.now());
   if (closed == lane.told_closed) return;
   lane.told_closed = closed;
@@ -95,7 +95,7 @@ void Engine::Parts::show_waiting(BudgetLane& lane) {
 }
 
 // Once a budget: a pod that is blocked for hours needs no second one.
-void Engine::Parts::tell_of_request(const Target& target, Action action, const Wish& wish) {
+void Engine::Core::tell_of_request(const Target& target, Action action, const Wish& wish) {
   using Kind = PodRequest::Kind;
   const bool overdue = action == Action::remove && !wish.remove;
   PodRequest request{action == Action::kill ? Kind::kill
@@ -119,7 +119,7 @@ void Engine::Parts::tell_of_request(const Target& target, Action action, const W
   }
 }
 
-void Engine::Parts::write_blocked_event(Target& target, const std::string& budget) {
+void Engine::Core::write_blocked_event(Target& target, const std::string& budget) {
   if (!p.events || options.dry_run || target.blocked_event == budget) return;
   const io::Steady due = target.blocked_since + kBlockedEventAfter;
   if (p.loop.now() < due) return wake_by(target, due);
@@ -127,7 +127,7 @@ void Engine::Parts::write_blocked_event(Target& target, const std::string& budge
   write_event(target, "Warning", "EvictionBlocked", "Eviction from node " + target.node + ": " + blocked_text(target));
 }
 
-void Engine::Parts::write_event(const Target& target, std::string type, std::string reason, std::string note) {
+void Engine::Core::write_event(const Target& target, std::string type, std::string reason, std::string note) {
   if (!p.events) return;
   kube::EventRecord event;
   event.api = kube::EventRecord::Api::core_v1;
@@ -142,7 +142,7 @@ void Engine::Parts::write_event(const Target& target, std::string type, std::str
   p.events->record(std::move(event));
 }
 
-const Progress& Engine::Parts::progress_of(Drain& drain) {
+const Progress& Engine::Core::progress_of(Drain& drain) {
   Progress& out = drain.progress;
   out.paused = drain.paused_for;
   if (drain.paused_since) out.paused += p.loop.now() - *drain.paused_since;
@@ -174,7 +174,7 @@ const Progress& Engine::Parts::progress_of(Drain& drain) {
   return out;
 }
 
-std::string Engine::Parts::reason_of(const Drain& drain, Target& target, const Membership& membership) {
+std::string Engine::Core::reason_of(const Drain& drain, Target& target, const Membership& membership) {
   switch (membership.stage) {
     case Stage::evicting:
       return target.in_flight == Action::remove ? "deleting" : "evicting";
@@ -194,7 +194,7 @@ std::string Engine::Parts::reason_of(const Drain& drain, Target& target, const M
   return pod ? terminating_text(*pod, p.loop.wall_now()) : "terminating";
 }
 
-std::string Engine::Parts::waiting_text(const Drain& drain, Target& target, const Membership& membership) {
+std::string Engine::Core::waiting_text(const Drain& drain, Target& target, const Membership& membership) {
   if (drain.lost) return "not sent: the node that was to be drained is not there any more";
   if (drain.timed_out) return "not sent: the time of the drain is over";
   if (const budget::Pause* pause = pause_of(drain)) return "not sent: " + pause->text();
@@ -216,7 +216,7 @@ std::string Engine::Parts::waiting_text(const Drain& drain, Target& target, cons
   return "waits to be sent";
 }
 
-std::string Engine::Parts::blocked_text(Target& target) {
+std::string Engine::Core::blocked_text(Target& target) {
   std::vector<const kube::DisruptionBudget*> covering;
   for (const std::string& key : target.budgets) {
     if (const kube::DisruptionBudget* budget = p.budgets.find(key)) covering.push_back(budget);

@@ -46,7 +46,7 @@ const Items& may_hold(std::string_view owner);
 
 // The annotation.
 struct Holds {
-  std::map<std::string, Hold, std::less<>> by_owner;  // nodemaintenance/<name>, profile/<name>, terminal/<user>
+  std::map<std::string, Hold, std::less<>> by_owner;  // <kind>/<name>, profile/<name>, terminal/<user>
   Items before;  // of what is held: what was there already, and stays when nobody holds it any more
   std::map<BareTaint, std::string> values = {};  // of taints in `before`, if they had one: they get it back
   // Owners of other kinds, as they were written: another version of careen may know them. Here they hold nothing.

@@ -15,18 +15,9 @@
 #include <utility>
 #include <vector>
 
-#include "budget/pause.h"
-#include "drain/engine.h"
 #include "drain/options.h"
-#include "io/metrics.h"
-#include "io/problems.h"
-#include "io/sync.h"
+#include "drain/test_process.h"
 #include "io/virtual_time.h"
-#include "kube/client.h"
-#include "kube/disruption_budget.h"
-#include "kube/events.h"
-#include "kube/reflector.h"
-#include "kube/sink.h"
 #include "sim/api_server.h"
 #include "sim/disruption.h"
 #include "sim/kubelets.h"
@@ -65,10 +56,9 @@ class EngineTest : public testing::Test {
   }
 
   // The process that drains.
-  struct Process {
+  struct Process : TestProcess {
     Process(EngineTest& test, EngineOptions options, bool with_budgets)
-        : loop(test.time.make_loop(test.skew)),
-          transport(test.cluster.network.connect(*loop, "careen")),
+        : TestProcess(test.time.make_loop(test.skew), test.cluster.network),
           engine({*loop, client, pods, budgets, test.daemon_set, &events, metrics, problems, io::Log{}, &pauses},
                  std::move(options)) {
       engine.subscribe([this](const Key& key) { told.push_back(key); });
@@ -76,7 +66,7 @@ class EngineTest : public testing::Test {
       scope.spawn(tell_pods());
       if (with_budgets) {
         scope.spawn(budget_reflector.run());
-        scope.spawn(tell_budgets());
+        scope.spawn(tell_budgets(engine));
       } else {
         engine.budgets_unavailable("poddisruptionbudgets.policy is forbidden");
       }
@@ -87,31 +77,10 @@ class EngineTest : public testing::Test {
       co_await pod_reflector.synced_gate().wait();
       engine.pods_known();
     }
-    io::Task<void> tell_budgets() {
-      co_await budget_reflector.synced_gate().wait();
-      engine.budgets_known();
-    }
     double evictions(const std::string& result) {
       return metrics.counter("careen_drain_evictions_total", "", {{"result", result}}).value();
     }
 
-    std::unique_ptr<io::Loop> loop;
-    std::unique_ptr<kube::Transport> transport;
-    io::Metrics metrics;
-    io::Random random{3};
-    io::Problems problems{io::Log{}};
-    kube::Client client{*loop, *transport, metrics, random};
-    kube::AtomPool atoms;
-    kube::PodStore pods{atoms};
-    kube::Store<kube::DisruptionBudget> budgets;
-    kube::EventRecorder events{*loop, client, metrics, problems, "host"};
-    budget::Pauses pauses;
-    std::unique_ptr<kube::Sink> pod_sink = kube::make_sink(pods);
-    std::unique_ptr<kube::Sink> budget_sink =
-        kube::make_sink(budgets, [](kube::RawObject& raw) { return kube::decode_disruption_budget(raw); });
-    kube::Reflector pod_reflector{*loop, client, metrics, problems, random, *pod_sink, {kube::resources::pods}};
-    kube::Reflector budget_reflector{
-        *loop, client, metrics, problems, random, *budget_sink, {kube::resources::disruption_budgets}};
     Engine engine;
     std::vector<Key> told;
     io::Scope scope{*loop};

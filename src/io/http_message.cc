@@ -111,8 +111,8 @@ std::string text_of(const Head& head) {
 
 }  // namespace
 
-struct RequestParser::Parts {
-  explicit Parts(size_t max) : max_body(max) { begin(); }
+struct RequestParser::Core {
+  explicit Core(size_t max) : max_body(max) { begin(); }
 
   void begin() {
     parser.emplace();
@@ -149,31 +149,31 @@ struct RequestParser::Parts {
   std::optional<http::request_parser<http::string_body>> parser;
 };
 
-RequestParser::RequestParser(size_t max_body) : parts_(std::make_unique<Parts>(max_body)) {}
+RequestParser::RequestParser(size_t max_body) : core_(std::make_unique<Core>(max_body)) {}
 RequestParser::~RequestParser() = default;
 
-void RequestParser::begin() { parts_->begin(); }
-void RequestParser::add(std::string_view bytes) { parts_->unparsed += bytes; }
-bool RequestParser::has_bytes() const { return !parts_->unparsed.empty(); }
+void RequestParser::begin() { core_->begin(); }
+void RequestParser::add(std::string_view bytes) { core_->unparsed += bytes; }
+bool RequestParser::has_bytes() const { return !core_->unparsed.empty(); }
 
 tl::expected<bool, Refusal> RequestParser::has_head() {
-  return parts_->parse_until([this] { return parts_->parser->is_header_done(); });
+  return core_->parse_until([this] { return core_->parser->is_header_done(); });
 }
 
 tl::expected<bool, Refusal> RequestParser::has_all() {
-  parts_->parser->eager(true);
-  return parts_->parse_until([this] { return parts_->parser->is_done(); });
+  core_->parser->eager(true);
+  return core_->parse_until([this] { return core_->parser->is_done(); });
 }
 
-bool RequestParser::is_http_1_0() const { return parts_->parser->get().version() == 10; }
-bool RequestParser::keeps_alive() const { return parts_->parser->get().keep_alive(); }
+bool RequestParser::is_http_1_0() const { return core_->parser->get().version() == 10; }
+bool RequestParser::keeps_alive() const { return core_->parser->get().keep_alive(); }
 bool RequestParser::expects_continue() const {
-  const auto& parser = *parts_->parser;
+  const auto& parser = *core_->parser;
   return boost::beast::iequals(parser.get()[http::field::expect], "100-continue") && !parser.is_done();
 }
 
 tl::expected<ServerRequest, Refusal> RequestParser::take() {
-  auto& message = parts_->parser->get();
+  auto& message = core_->parser->get();
   std::string_view target(message.target().data(), message.target().size());
   const size_t question = std::min(target.find('?'), target.size());
   auto path = decode_path(target.substr(0, question));

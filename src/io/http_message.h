@@ -42,8 +42,8 @@ class RequestParser {
   tl::expected<ServerRequest, Refusal> take();
 
  private:
-  struct Parts;
-  std::unique_ptr<Parts> parts_;
+  struct Core;
+  std::unique_ptr<Core> core_;
 };
 
 // Answers of some kinds have no body, whatever the handler says.

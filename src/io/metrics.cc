@@ -75,7 +75,7 @@ std::string one_line(const std::string& help) {
 
 }  // namespace
 
-struct Metrics::Parts {
+struct Metrics::Core {
   prometheus::Registry registry{prometheus::Registry::InsertBehavior::Throw};
   std::map<std::string, FamilyOf<prometheus::Counter, CounterSeries>> counters;
   std::map<std::string, FamilyOf<prometheus::Gauge, GaugeSeries>> gauges;
@@ -126,15 +126,15 @@ struct Metrics::Parts {
   }
 };
 
-Metrics::Metrics() : parts_(std::make_shared<Parts>()) {}
+Metrics::Metrics() : core_(std::make_shared<Core>()) {}
 
-Metrics::Metrics(Metrics& whole, Labels labels) : parts_(whole.parts_), labels_(whole.labelled(std::move(labels))) {}
+Metrics::Metrics(Metrics& whole, Labels labels) : core_(whole.core_), labels_(whole.labelled(std::move(labels))) {}
 
 Metrics::~Metrics() {
   if (labels_.empty()) return;
-  Parts::drop_all(parts_->counters, labels_);
-  Parts::drop_all(parts_->gauges, labels_);
-  Parts::drop_all(parts_->histograms, labels_);
+  Core::drop_all(core_->counters, labels_);
+  Core::drop_all(core_->gauges, labels_);
+  Core::drop_all(core_->histograms, labels_);
 }
 
 Labels Metrics::labelled(Labels labels) const {
@@ -143,24 +143,24 @@ Labels Metrics::labelled(Labels labels) const {
 }
 
 Counter& Metrics::counter(const std::string& name, const std::string& help, const Labels& labels) {
-  return parts_->series(parts_->counters, prometheus::BuildCounter(), name, help, labelled(labels));
+  return core_->series(core_->counters, prometheus::BuildCounter(), name, help, labelled(labels));
 }
 
 Gauge& Metrics::gauge(const std::string& name, const std::string& help, const Labels& labels) {
-  return parts_->series(parts_->gauges, prometheus::BuildGauge(), name, help, labelled(labels));
+  return core_->series(core_->gauges, prometheus::BuildGauge(), name, help, labelled(labels));
 }
 
 Histogram& Metrics::histogram(const std::string& name, const std::string& help, const std::vector<double>& bounds,
                               const Labels& labels) {
-  return parts_->series(parts_->histograms, prometheus::BuildHistogram(), name, help, labelled(labels), bounds);
+  return core_->series(core_->histograms, prometheus::BuildHistogram(), name, help, labelled(labels), bounds);
 }
 
 void Metrics::drop_gauge(const std::string& name, const Labels& labels) {
-  Parts::drop(parts_->gauges, name, labelled(labels));
+  Core::drop(core_->gauges, name, labelled(labels));
 }
 
 void Metrics::drop_counter(const std::string& name, const Labels& labels) {
-  Parts::drop(parts_->counters, name, labelled(labels));
+  Core::drop(core_->counters, name, labelled(labels));
 }
 
 void Metrics::before_scrape(std::function<void()> update) {
@@ -169,13 +169,13 @@ void Metrics::before_scrape(std::function<void()> update) {
 
 std::shared_ptr<void> Metrics::before_scrape_while(std::function<void()> update) {
   auto kept = std::make_shared<std::function<void()>>(std::move(update));
-  parts_->updates.push_back(kept);
+  core_->updates.push_back(kept);
   return kept;
 }
 
 std::string Metrics::expose() {
-  parts_->update();
-  auto families = parts_->registry.Collect();
+  core_->update();
+  auto families = core_->registry.Collect();
   // The registry keeps its series in a hash table; sorted, two expositions can be compared.
   std::sort(families.begin(), families.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
   for (auto& family : families) {

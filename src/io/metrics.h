@@ -58,10 +58,10 @@ class Metrics {
   std::string expose();
 
  private:
-  struct Parts;
+  struct Core;
   Labels labelled(Labels labels) const;
 
-  std::shared_ptr<Parts> parts_;
+  std::shared_ptr<Core> core_;
   Labels labels_;  // of the subject; of the whole: none
   std::vector<std::shared_ptr<void>> updates_;
 };

@@ -7,7 +7,7 @@
 
 namespace careen::io {
 
-struct RealLoop::Parts {
+struct RealLoop::Core {
   boost::asio::io_context context{1};
   boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work{context.get_executor()};
 };
@@ -26,7 +26,7 @@ constexpr int kSocketBatch = 64;
 constexpr Duration kLongest = hours{1};
 }  // namespace
 
-RealLoop::RealLoop() : parts_(std::make_unique<Parts>()) {
+RealLoop::RealLoop() : core_(std::make_unique<Core>()) {
   // Writing to a peer that has gone is an error value here, never the end of the process.
   std::signal(SIGPIPE, SIG_IGN);
 }
@@ -36,11 +36,11 @@ RealLoop::~RealLoop() = default;
 Steady RealLoop::now() const { return Steady{read_clock(CLOCK_BOOTTIME)}; }
 Wall RealLoop::wall_now() const { return Wall{read_clock(CLOCK_REALTIME)}; }
 
-boost::asio::io_context& RealLoop::asio() { return parts_->context; }
+boost::asio::io_context& RealLoop::asio() { return core_->context; }
 
 // Bounded: data that keeps coming must not starve the tasks.
 void RealLoop::poll() {
-  for (int i = 0; i < kSocketBatch && parts_->context.poll_one() > 0; ++i) {
+  for (int i = 0; i < kSocketBatch && core_->context.poll_one() > 0; ++i) {
   }
 }
 
@@ -57,7 +57,7 @@ void RealLoop::turn() {
   Duration sleep = kLongest;
   if (const auto next = next_timer()) sleep = std::min(sleep, std::max(Duration{0}, *next - now()));
   // Asio does not look at its sockets at all when asked to wait for no time.
-  if (sleep == Duration{0} || parts_->context.run_one_for(sleep) > 0) poll();
+  if (sleep == Duration{0} || core_->context.run_one_for(sleep) > 0) poll();
 }
 
 void RealLoop::run() {

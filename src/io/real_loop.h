@@ -31,8 +31,8 @@ class RealLoop final : public Loop {
  private:
   void turn();
   void poll();
-  struct Parts;
-  std::unique_ptr<Parts> parts_;
+  struct Core;
+  std::unique_ptr<Core> core_;
   bool stopped_ = false;
 };
 

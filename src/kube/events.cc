@@ -149,8 +149,8 @@ std::string_view cut_text(std::string_view text, size_t limit) {
   return text.substr(0, end);
 }
 
-struct EventRecorder::Parts {
-  Parts(io::Loop& l, Client& c, io::Metrics& metrics, io::Problems& p, std::string host)
+struct EventRecorder::Core {
+  Core(io::Loop& l, Client& c, io::Metrics& metrics, io::Problems& p, std::string host)
       : loop(l),
         client(c),
         problems(p),
@@ -167,20 +167,18 @@ struct EventRecorder::Parts {
 
   // A series on its way. When it ends, however it ends, the series may be sent again.
   struct Job {
-    Job(Parts& p, SeriesPtr s, io::Semaphore::Permit permission)
-        : parts(&p), series(std::move(s)), permit(std::move(permission)) {
+    Job(Core& p, SeriesPtr s, io::Semaphore::Permit permission)
+        : core(&p), series(std::move(s)), permit(std::move(permission)) {
       series->stage = Series::Stage::sending;
-      ++parts->in_flight;
+      ++core->in_flight;
     }
     Job(Job&& other) noexcept
-        : parts(std::exchange(other.parts, nullptr)),
-          series(std::move(other.series)),
-          permit(std::move(other.permit)) {}
+        : core(std::exchange(other.core, nullptr)), series(std::move(other.series)), permit(std::move(other.permit)) {}
     Job& operator=(Job&&) = delete;
     ~Job() {
-      if (parts) parts->sent(*this);
+      if (core) core->sent(*this);
     }
-    Parts* parts;
+    Core* core;
     SeriesPtr series;
     io::Semaphore::Permit permit;
   };
@@ -225,7 +223,7 @@ struct EventRecorder::Parts {
   std::map<std::string, io::Steady> forbidden;  // namespaces where events.k8s.io is, until then
 };
 
-void EventRecorder::Parts::record(EventRecord event) {
+void EventRecorder::Core::record(EventRecord event) {
   event.note = cut_text(event.note, kLongestNote);
   event.reason = cut_text(event.reason, kLongestWord);
   event.action = cut_text(event.action, kLongestWord);
@@ -245,7 +243,7 @@ void EventRecorder::Parts::record(EventRecord event) {
   }
 }
 
-void EventRecorder::Parts::remember(EventRecord event) {
+void EventRecorder::Core::remember(EventRecord event) {
   if (queue.size() >= kLongestQueue) return dropped.add();
   auto series = std::make_shared<Series>();
   series->ns = event.regarding.ns.empty() ? "default" : event.regarding.ns;
@@ -265,7 +263,7 @@ void EventRecorder::Parts::remember(EventRecord event) {
 }
 
 // A count that the server does not know yet still goes there.
-void EventRecorder::Parts::forget(const SeriesPtr& series) {
+void EventRecorder::Core::forget(const SeriesPtr& series) {
   if (!std::exchange(series->remembered, false)) return;
   known.erase(known.find(series));
   by_age.erase(series->age);
@@ -274,14 +272,14 @@ void EventRecorder::Parts::forget(const SeriesPtr& series) {
   enqueue(series);
 }
 
-void EventRecorder::Parts::forget_old() {
+void EventRecorder::Core::forget_old() {
   while (!by_age.empty() && by_age.front()->seen + kWindow <= loop.now()) {
     const SeriesPtr oldest = by_age.front();
     forget(oldest);
   }
 }
 
-void EventRecorder::Parts::enqueue(const SeriesPtr& series) {
+void EventRecorder::Core::enqueue(const SeriesPtr& series) {
   series->stage = Series::Stage::queued;
   queue.push_back(series);
   idle.close();
@@ -289,7 +287,7 @@ void EventRecorder::Parts::enqueue(const SeriesPtr& series) {
 }
 
 // Writes the counts that are due and forgets what has ended.
-void EventRecorder::Parts::sweep() {
+void EventRecorder::Core::sweep() {
   forget_old();
   io::Steady next = by_age.empty() ? io::kNever : by_age.front()->seen + kWindow + kTidy;
   for (const SeriesPtr& series : by_age) {
@@ -305,11 +303,11 @@ void EventRecorder::Parts::sweep() {
   if (next != io::kNever) wake_by(next);
 }
 
-void EventRecorder::Parts::wake_by(io::Steady when) {
+void EventRecorder::Core::wake_by(io::Steady when) {
   if (!alarm.pending() || when < alarm_time) alarm.set(alarm_time = when);
 }
 
-void EventRecorder::Parts::sent(Job& job) {
+void EventRecorder::Core::sent(Job& job) {
   Series& series = *job.series;
   series.stage = Series::Stage::idle;
   --in_flight;
@@ -323,7 +321,7 @@ void EventRecorder::Parts::sent(Job& job) {
   if (queue.empty() && in_flight == 0) idle.open();
 }
 
-io::Task<void> EventRecorder::Parts::take_token() {
+io::Task<void> EventRecorder::Core::take_token() {
   const auto refill = [this] {
     const io::Steady now = loop.now();
     tokens = std::min(kBurst, tokens + io::to_seconds(now - refilled) * kPerSecond);
@@ -333,7 +331,7 @@ io::Task<void> EventRecorder::Parts::take_token() {
   tokens -= 1;
 }
 
-io::Task<void> EventRecorder::Parts::dispatch() {
+io::Task<void> EventRecorder::Core::dispatch() {
   io::Semaphore permits(loop, kInFlight);
   io::Scope senders(loop);
   for (;;) {
@@ -346,7 +344,7 @@ io::Task<void> EventRecorder::Parts::dispatch() {
   }
 }
 
-io::Task<void> EventRecorder::Parts::send(Job job) {
+io::Task<void> EventRecorder::Core::send(Job job) {
   Series& series = *job.series;
   const int64_t count = series.count;
   const bool fresh = series.written == 0;
@@ -384,7 +382,7 @@ io::Task<void> EventRecorder::Parts::send(Job job) {
   }
 }
 
-io::Task<Result<std::string>> EventRecorder::Parts::write(Series& series) {
+io::Task<Result<std::string>> EventRecorder::Core::write(Series& series) {
   const Resource& resource = series.core() ? resources::core_events : resources::events;
   CallOptions options;
   // An event's name is used once and a count is absolute.
@@ -394,7 +392,7 @@ io::Task<Result<std::string>> EventRecorder::Parts::write(Series& series) {
 }
 
 // One problem for whatever fails, closed when each of the things that failed has worked again.
-void EventRecorder::Parts::note_outcome(Series& series, std::string_view verb, const Result<std::string>& result) {
+void EventRecorder::Core::note_outcome(Series& series, std::string_view verb, const Result<std::string>& result) {
   // By the API that was asked for: what fell back is well again when either works.
   const bool core = series.record.api == EventRecord::Api::core_v1;
   const std::string what = fmt::format("{} {} {}", verb, core ? "core" : "events", series.ns);
@@ -418,12 +416,12 @@ void EventRecorder::Parts::note_outcome(Series& series, std::string_view verb, c
   if (!refused) forgiven.set(loop.now() + kForgiven);
 }
 
-void EventRecorder::Parts::healed(const std::string& what) {
+void EventRecorder::Core::healed(const std::string& what) {
   failing.erase(what);
   if (failing.empty()) problems.clear(kProblem);
 }
 
-bool EventRecorder::Parts::is_forbidden(const std::string& ns) {
+bool EventRecorder::Core::is_forbidden(const std::string& ns) {
   const auto found = forbidden.find(ns);
   if (found == forbidden.end()) return false;
   if (found->second > loop.now()) return true;
@@ -432,39 +430,39 @@ bool EventRecorder::Parts::is_forbidden(const std::string& ns) {
 }
 
 // Unique for this process even if many are made in one nanosecond.
-std::string EventRecorder::Parts::new_name(std::string_view object) {
+std::string EventRecorder::Core::new_name(std::string_view object) {
   last_name = std::max(last_name + 1, static_cast<int64_t>(loop.wall_now().time_since_epoch().count()));
   return fmt::format("{}.{:x}", cut_text(object, kLongestName), last_name);
 }
 
 EventRecorder::EventRecorder(io::Loop& loop, Client& client, io::Metrics& metrics, io::Problems& problems,
                              std::string hostname)
-    : parts_(std::make_unique<Parts>(loop, client, metrics, problems, std::move(hostname))) {}
+    : core_(std::make_unique<Core>(loop, client, metrics, problems, std::move(hostname))) {}
 
 EventRecorder::~EventRecorder() = default;
 
 void EventRecorder::record(EventRecord event) {
   if (listener_) listener_(event);
-  parts_->record(std::move(event));
+  core_->record(std::move(event));
 }
 
-io::Task<void> EventRecorder::run() { return parts_->dispatch(); }
+io::Task<void> EventRecorder::run() { return core_->dispatch(); }
 
 io::Task<void> EventRecorder::flush(io::Duration limit) {
-  Parts& parts = *parts_;
+  Core& core = *core_;
   struct Flushing {
     explicit Flushing(int& n) : count(n) { ++count; }
     ~Flushing() { --count; }
     int& count;
-  } const flushing(parts.flushing);
-  for (const SeriesPtr& series : parts.by_age) {
-    if (series->stage == Series::Stage::idle && series->dirty()) parts.enqueue(series);
+  } const flushing(core.flushing);
+  for (const SeriesPtr& series : core.by_age) {
+    if (series->stage == Series::Stage::idle && series->dirty()) core.enqueue(series);
   }
-  co_await io::race(parts.loop, io::wait_for(parts.idle), io::wait_until(parts.loop, parts.loop.now() + limit));
+  co_await io::race(core.loop, io::wait_for(core.idle), io::wait_until(core.loop, core.loop.now() + limit));
 }
 
-size_t EventRecorder::pending() const { return parts_->queue.size() + static_cast<size_t>(parts_->in_flight); }
+size_t EventRecorder::pending() const { return core_->queue.size() + static_cast<size_t>(core_->in_flight); }
 
-size_t EventRecorder::remembered() const { return parts_->known.size(); }
+size_t EventRecorder::remembered() const { return core_->known.size(); }
 
 }  // namespace careen::kube

@@ -68,8 +68,8 @@ class EventRecorder {
   size_t remembered() const;
 
  private:
-  struct Parts;
-  std::unique_ptr<Parts> parts_;
+  struct Core;
+  std::unique_ptr<Core> core_;
   std::function<void(const EventRecord&)> listener_;
 };
 

@@ -194,8 +194,8 @@ void Pod::for_each_label(const std::function<void(std::string_view, std::string_
   }
 }
 
-struct PodStore::Parts {
-  Parts(AtomPool& pool, std::optional<NodePreference> preference) : atoms(pool), marking(std::move(preference)) {}
+struct PodStore::Core {
+  Core(AtomPool& pool, std::optional<NodePreference> preference) : atoms(pool), marking(std::move(preference)) {}
 
   // A live pod's new state, and its former one if it had any; or the last state of one that is gone.
   struct Change {
@@ -340,52 +340,52 @@ struct PodStore::Parts {
 };
 
 PodStore::PodStore(AtomPool& atoms, std::optional<NodePreference> marking)
-    : parts_(std::make_unique<Parts>(atoms, std::move(marking))) {}
+    : core_(std::make_unique<Core>(atoms, std::move(marking))) {}
 PodStore::~PodStore() = default;
 
-void PodStore::subscribe(Listener listener) { parts_->listeners.push_back(std::move(listener)); }
+void PodStore::subscribe(Listener listener) { core_->listeners.push_back(std::move(listener)); }
 
-void PodStore::subscribe_nodes(NodeListener listener) { parts_->node_listeners.push_back(std::move(listener)); }
+void PodStore::subscribe_nodes(NodeListener listener) { core_->node_listeners.push_back(std::move(listener)); }
 
 std::optional<Pod> PodStore::find(std::string_view ns, std::string_view name) const {
-  const SlotId id = parts_->names.find(hash_of_name(ns, name), [&](const PodRecord& r) { return r.named(ns, name); });
+  const SlotId id = core_->names.find(hash_of_name(ns, name), [&](const PodRecord& r) { return r.named(ns, name); });
   if (id == kNoSlot) return std::nullopt;
-  return parts_->slabs[id].view();
+  return core_->slabs[id].view();
 }
 
-size_t PodStore::size() const { return parts_->names.size(); }
+size_t PodStore::size() const { return core_->names.size(); }
 
 size_t PodStore::count_on(std::string_view node) const {
-  const auto it = parts_->nodes.find(parts_->atoms.find(node));
-  return it == parts_->nodes.end() ? 0 : it->second.count;
+  const auto it = core_->nodes.find(core_->atoms.find(node));
+  return it == core_->nodes.end() ? 0 : it->second.count;
 }
 
 size_t PodStore::marked_on(std::string_view node) const {
-  const auto it = parts_->nodes.find(parts_->atoms.find(node));
-  return it == parts_->nodes.end() ? 0 : it->second.marked;
+  const auto it = core_->nodes.find(core_->atoms.find(node));
+  return it == core_->nodes.end() ? 0 : it->second.marked;
 }
 
 void PodStore::for_each(const std::function<void(const Pod&)>& visit) const {
-  parts_->slabs.for_each(PodRecord::Use::live, [&](SlotId id) { visit(parts_->slabs[id].view()); });
+  core_->slabs.for_each(PodRecord::Use::live, [&](SlotId id) { visit(core_->slabs[id].view()); });
 }
 
 void PodStore::for_each_on(std::string_view node, const std::function<void(const Pod&)>& visit) const {
-  const auto it = parts_->nodes.find(parts_->atoms.find(node));
-  if (it == parts_->nodes.end()) return;
-  for (SlotId id = it->second.first; id != kNoSlot; id = parts_->slabs[id].next) visit(parts_->slabs[id].view());
+  const auto it = core_->nodes.find(core_->atoms.find(node));
+  if (it == core_->nodes.end()) return;
+  for (SlotId id = it->second.first; id != kNoSlot; id = core_->slabs[id].next) visit(core_->slabs[id].view());
 }
 
-uint64_t PodStore::newest_version() const { return parts_->newest; }
-uint64_t PodStore::position() const { return parts_->position; }
+uint64_t PodStore::newest_version() const { return core_->newest; }
+uint64_t PodStore::position() const { return core_->position; }
 
-const NodePreference* PodStore::marking() const { return parts_->marking ? &*parts_->marking : nullptr; }
+const NodePreference* PodStore::marking() const { return core_->marking ? &*core_->marking : nullptr; }
 
 bool PodStore::put(const PodFacts& facts) {
-  Parts& p = *parts_;
+  Core& p = *core_;
   p.must_not_be_called_by_a_listener();
   p.newest = std::max(p.newest, facts.version);
   PodRecord record = make_record(facts, p.atoms, p.scratch);
-  Parts::Changes changes;
+  Core::Changes changes;
   SlotId id = p.find(record);
   if (id == kNoSlot) {
     if (!p.may_be_new(record)) return false;
@@ -402,7 +402,7 @@ bool PodStore::put(const PodFacts& facts) {
 }
 
 void PodStore::remove(std::string_view ns, std::string_view name, uint64_t version) {
-  Parts& p = *parts_;
+  Core& p = *core_;
   p.must_not_be_called_by_a_listener();
   p.newest = std::max(p.newest, version);
   const SlotId id = p.names.find(hash_of_name(ns, name), [&](const PodRecord& r) { return r.named(ns, name); });
@@ -412,13 +412,13 @@ void PodStore::remove(std::string_view ns, std::string_view name, uint64_t versi
     dead = std::max(dead, version);
   }
   if (id == kNoSlot) return;
-  Parts::Changes changes;
+  Core::Changes changes;
   p.erase(id, changes);
   p.announce(changes);
 }
 
 void PodStore::progress(uint64_t version) {
-  Parts& p = *parts_;
+  Core& p = *core_;
   p.newest = std::max(p.newest, version);
   if (version <= p.position) return;
   p.position = version;
@@ -427,24 +427,24 @@ void PodStore::progress(uint64_t version) {
 
 void PodStore::begin_list() {
   drop_list();
-  parts_->newest_before_list = parts_->newest;
+  core_->newest_before_list = core_->newest;
 }
 
 void PodStore::stage(const PodFacts& facts) {
-  Parts& p = *parts_;
+  Core& p = *core_;
   p.staged.push_back(p.slabs.add(make_record(facts, p.atoms, p.scratch), PodRecord::Use::staged));
 }
 
 void PodStore::drop_list() {
-  for (const SlotId id : parts_->staged) parts_->slabs.drop(id);
-  std::vector<SlotId>().swap(parts_->staged);
+  for (const SlotId id : core_->staged) core_->slabs.drop(id);
+  std::vector<SlotId>().swap(core_->staged);
 }
 
 // See Store::end_list for the reasons; here the records of the list become the store's own where they are.
 void PodStore::end_list(uint64_t list_version) {
-  Parts& p = *parts_;
+  Core& p = *core_;
   p.must_not_be_called_by_a_listener();
-  Parts::Changes changes;
+  Core::Changes changes;
   if (list_version < p.newest_before_list) {
     p.tombstones.clear();
     p.newest = 0;
@@ -518,7 +518,7 @@ class PodSink final : public Sink {
 std::unique_ptr<Sink> make_sink(PodStore& store) { return std::make_unique<PodSink>(store); }
 
 size_t PodStore::bytes() const {
-  const Parts& p = *parts_;
+  const Core& p = *core_;
   size_t far = 0;
   p.slabs.for_each(PodRecord::Use::live, [&](SlotId id) { far += p.slabs[id].rest.heap_bytes(); });
   return p.slabs.bytes() + p.names.bytes() + far +

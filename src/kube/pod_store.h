@@ -129,8 +129,8 @@ class PodStore {
   size_t bytes() const;
 
  private:
-  struct Parts;
-  std::unique_ptr<Parts> parts_;
+  struct Core;
+  std::unique_ptr<Core> core_;
 };
 
 }  // namespace careen::kube

@@ -20,7 +20,7 @@ class SlackSenderTest : public testing::Test {
     return world.send(*make_slack_sender({std::move(hook), "#ops"}), {"", std::move(text)});
   }
   void answer(io::HttpResponse response) {
-    world.http.answer = [response](const io::HttpRequest&) { return response; };
+    world.http.otherwise = [response](const io::HttpRequest&) { return response; };
   }
   TestWorld world;
 };
@@ -60,11 +60,11 @@ TEST_F(SlackSenderTest, APauseThatIsAskedForIsPassedOn) {
 }
 
 TEST_F(SlackSenderTest, AnUnreachableHostIsTheEndpointsFault) {
-  world.http.answer = [](const io::HttpRequest&) -> io::Result<io::HttpResponse> {
+  world.http.otherwise = [](const io::HttpRequest&) -> io::Result<io::HttpResponse> {
     return io::fail(io::ErrorKind::timeout, "POST https://hooks.slack.com:443: time-out");
   };
   EXPECT_EQ(send().error().blame, Blame::endpoint);
-  world.http.answer = [](const io::HttpRequest&) -> io::Result<io::HttpResponse> {
+  world.http.otherwise = [](const io::HttpRequest&) -> io::Result<io::HttpResponse> {
     return io::fail(io::ErrorKind::invalid, "the URL is no http or https URL");
   };
   EXPECT_EQ(send().error().blame, Blame::message);

@@ -25,7 +25,7 @@ constexpr const char* kToken = "xoxb-s&cret token";
 class SlackThreadSenderTest : public testing::Test {
  protected:
   SlackThreadSenderTest() {
-    world.http.answer = [this](const io::HttpRequest& request) { return take(request); };
+    world.http.otherwise = [this](const io::HttpRequest& request) { return take(request); };
   }
 
   io::Result<io::HttpResponse> take(const io::HttpRequest& request) {
@@ -240,7 +240,7 @@ TEST_F(SlackThreadSenderTest, AFailedReplyFindsTheThreadAgain) {
 
 TEST_F(SlackThreadSenderTest, AThreadThatSomebodyDeletedIsReplacedByANewOne) {
   ASSERT_TRUE(send());
-  world.http.answer = [this](const io::HttpRequest& request) -> io::Result<io::HttpResponse> {
+  world.http.otherwise = [this](const io::HttpRequest& request) -> io::Result<io::HttpResponse> {
     if (io::Query(request.body)["thread_ts"] != "ts1") return take(request);
     return io::HttpResponse{200, {}, R"({"ok":false,"error":"thread_not_found"})"};
   };

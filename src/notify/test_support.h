@@ -1,5 +1,5 @@
-// What tests of notifications share: stand-ins for HTTP and mail that do as the test says, and a process with a model
-// API server in virtual time.
+// What tests of notifications share: mail that does as the test says, and a process with a model API server in virtual
+// time.
 #pragma once
 
 #include <functional>
@@ -9,10 +9,10 @@
 #include <utility>
 #include <vector>
 
-#include "io/http.h"
 #include "io/mail.h"
 #include "io/metrics.h"
 #include "io/query.h"
+#include "io/test_http.h"
 #include "io/virtual_time.h"
 #include "kube/client.h"
 #include "notify/sender.h"
@@ -20,29 +20,6 @@
 #include "sim/test_api.h"
 
 namespace careen::notify {
-
-class ScriptedHttp final : public io::HttpClient {
- public:
-  explicit ScriptedHttp(io::Loop& loop) : loop_(loop) {}
-
-  io::Task<io::Result<io::HttpResponse>> send(io::HttpRequest request) override {
-    requests.push_back(request);
-    if (delay > io::Duration{0}) co_await io::sleep_for(loop_, delay);
-    co_return answer(request);
-  }
-  io::Task<io::Result<std::unique_ptr<io::HttpStream>>> open(io::HttpRequest) override {
-    co_return io::fail(io::ErrorKind::invalid, "nobody streams here");
-  }
-
-  std::vector<io::HttpRequest> requests;
-  io::Duration delay{};
-  std::function<io::Result<io::HttpResponse>(const io::HttpRequest&)> answer = [](const io::HttpRequest&) {
-    return io::HttpResponse{200, {}, "ok"};
-  };
-
- private:
-  io::Loop& loop_;
-};
 
 class ScriptedMail final : public io::MailClient {
  public:
@@ -64,7 +41,7 @@ struct TestWorld {
   io::Metrics metrics;
   io::Random random{7};
   kube::Client client{*loop, *transport, metrics, random};
-  ScriptedHttp http{*loop};
+  io::ScriptedHttp http{*loop};
   ScriptedMail mail;
   SlackThreads threads{*loop};
   Outside outside{*loop, http, mail, client, threads};

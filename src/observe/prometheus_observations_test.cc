@@ -40,7 +40,7 @@ class PrometheusObservationsTest : public testing::Test {
 
   io::VirtualTime time;
   std::unique_ptr<io::Loop> loop = time.make_loop();
-  ScriptedHttp http{*loop};
+  ScriptedPrometheus http{*loop};
   io::Metrics metrics;
   std::vector<std::string> changes;  // queries
   bool still_wanted = false;

@@ -38,7 +38,7 @@ class PrometheusTest : public testing::Test {
 
   io::VirtualTime time;
   std::unique_ptr<io::Loop> loop = time.make_loop();
-  ScriptedHttp http{*loop};
+  ScriptedPrometheus http{*loop};
   io::Wall now = io::Wall{io::milliseconds{1'700'000'000'025}};
 };
 

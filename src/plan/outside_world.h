@@ -1,6 +1,6 @@
 // The world outside of careen, acted out on the model as a plan assumes it: somebody approves what waits for approval,
 // works on a node for as long as maintenance takes, leaves it in the state that the configuration waits for, and
-// deletes the objects that asked for a node, such as NodeMaintenances. It changes the same objects that people and
+// deletes the objects of controllers that asked for a node. It changes the same objects that people and
 // other programs change, and nothing of careen's own.
 #pragma once
 

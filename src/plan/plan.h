@@ -14,7 +14,7 @@ namespace careen::plan {
 // One maintenance of one node.
 struct PlanRow {
   std::string node;
-  std::string profile;  // or a controller's object, such as nodemaintenance/NAME
+  std::string profile;  // or a controller's object, KIND/NAME
   std::optional<io::Wall> requested;
   io::Wall begin{};                   // its drain began, or it entered maintenance
   std::optional<io::Wall> end;        // nothing: not within the plan
@@ -60,7 +60,7 @@ struct Plan {
   size_t at_once = 0;  // nodes, over all campaigns
 };
 
-// nodemaintenance/x and nodemaintenance/y are one campaign.
+// KIND/x and KIND/y are one campaign.
 std::string campaign_of(std::string_view profile);
 
 }  // namespace careen::plan

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "io/whole_seconds.h"
+#include "io/xml.h"
 #include "plan/plan_forms.h"
 
 namespace careen::plan {
@@ -33,32 +34,6 @@ svg .grid{stroke:var(--line)}svg .stripe{fill:var(--soft)}svg .drain{fill:var(--
 .key{display:inline-block;width:12px;height:12px;border-radius:3px;margin:0 6px 0 0}.bar{height:10px;border-radius:5px}
 ul{margin:0;padding-left:20px}
 )";
-
-std::string html_text(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    switch (c) {
-      case '&':
-        out += "&amp;";
-        break;
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      case '"':
-        out += "&quot;";
-        break;
-      case '\'':
-        out += "&#39;";
-        break;
-      default:
-        out += c;
-    }
-  }
-  return out;
-}
 
 // Time on the page.
 struct Axis {
@@ -129,7 +104,7 @@ void add_row(std::string& svg, const Axis& axis, const PlanRow& row, int y, int 
   svg += fmt::format(
       "<g><title>{}</title><rect class=\"c{}\" x=\"{:.1f}\" y=\"{}\" width=\"{:.1f}\" height=\"{}\" "
       "rx=\"2\"/>",
-      html_text(told), colour, x, y + 3, width, kLane - 6);
+      io::xml_escaped(told), colour, x, y + 3, width, kLane - 6);
   if (row.drain) {
     const double drained = std::min(width, axis.x(row.begin + *row.drain) - x);
     if (drained >= 0.5) {
@@ -160,7 +135,7 @@ std::string chart(const Plan& plan) {
                          kLane);
     }
     const std::string shown = names[i].size() > 28 ? names[i].substr(0, 27) + "…" : names[i];
-    svg += fmt::format("<text x=\"6\" y=\"{}\">{}</text>\n", y + 13, html_text(shown));
+    svg += fmt::format("<text x=\"6\" y=\"{}\">{}</text>\n", y + 13, io::xml_escaped(shown));
   }
   add_grid(svg, axis, height);
   for (const PlanRow& row : plan.rows) {
@@ -182,7 +157,7 @@ std::string campaigns_table(const Plan& plan) {
     out += fmt::format(
         "<tr><td><span class=\"key c{}\"></span>{}</td><td class=\"number\">{}</td><td class=\"number\">{}</td>"
         "<td>{}</td><td>{}</td><td class=\"number\">{}</td><td class=\"number\">{}</td></tr>\n",
-        colours.at(one.profile), html_text(one.profile), one.maintained, one.at_once,
+        colours.at(one.profile), io::xml_escaped(one.profile), one.maintained, one.at_once,
         one.begin ? short_time(*one.begin) : "–", one.end ? short_time(*one.end) : "–", one.left, one.stuck);
   }
   return out + "</table>\n";
@@ -194,7 +169,7 @@ std::string limits_table(const Plan& plan) {
     out += fmt::format(
         "<tr><td>{}</td><td class=\"number\">{:.0f} %</td><td style=\"width:50%\"><div class=\"bar c0\" "
         "style=\"width:{:.1f}%\"></div></td></tr>\n",
-        html_text(limit.what), limit.share * 100, limit.share * 100);
+        io::xml_escaped(limit.what), limit.share * 100, limit.share * 100);
   }
   return out + "</table>\n";
 }
@@ -204,8 +179,8 @@ void add_unserved(std::string& out, const char* title, const std::vector<Unserve
   out +=
       fmt::format("<h2>{} ({})</h2>\n<table><tr><th>Node</th><th>Profile</th><th>Why</th></tr>\n", title, all.size());
   for (size_t i = 0; i < std::min(all.size(), kMostUnserved); ++i) {
-    out += fmt::format("<tr><td>{}</td><td>{}</td><td>{}</td></tr>\n", html_text(all[i].node),
-                       html_text(all[i].profile), html_text(all[i].why));
+    out += fmt::format("<tr><td>{}</td><td>{}</td><td>{}</td></tr>\n", io::xml_escaped(all[i].node),
+                       io::xml_escaped(all[i].profile), io::xml_escaped(all[i].why));
   }
   out += "</table>\n";
   if (all.size() > kMostUnserved) out += fmt::format("<p>… and {} more</p>\n", all.size() - kMostUnserved);
@@ -214,7 +189,7 @@ void add_unserved(std::string& out, const char* title, const std::vector<Unserve
 void add_list(std::string& out, const char* title, const std::vector<std::string>& all) {
   if (all.empty()) return;
   out += fmt::format("<h2>{}</h2>\n<ul>", title);
-  for (const std::string& one : all) out += fmt::format("<li>{}</li>", html_text(one));
+  for (const std::string& one : all) out += fmt::format("<li>{}</li>", io::xml_escaped(one));
   out += "</ul>\n";
 }
 
@@ -226,7 +201,7 @@ std::string plan_page(const Plan& plan) {
       "content=\"width=device-width,initial-scale=1\"><title>Maintenance plan</title><style>{}</style></head><body>\n",
       kStyle);
   out += fmt::format("<h1>Maintenance plan</h1><p>{} to {} UTC</p>\n<p class=\"headline\">{}</p>\n",
-                     short_time(plan.from), short_time(plan.until), html_text(headline(plan)));
+                     short_time(plan.from), short_time(plan.until), io::xml_escaped(headline(plan)));
   if (!plan.campaigns.empty()) out += "<div class=\"scroll\">" + campaigns_table(plan) + "</div>";
   add_unserved(out, "Never get through", plan.stuck);
   if (!plan.rows.empty()) {

@@ -56,7 +56,7 @@ class Timetable {
   std::map<Key, PlanRow> open_;
   std::map<Key, io::Wall> since_;  // of those that wait
   std::map<std::string, Waiting, std::less<>> waiting_;
-  std::map<std::string, std::string> node_of_;  // jobs, as nodemaintenance/NAME
+  std::map<std::string, std::string> node_of_;  // jobs, as KIND/NAME
   struct Count {
     size_t now = 0, most = 0;
   };

@@ -2,18 +2,30 @@
 // this list.
 #pragma once
 
+#include <memory>
+#include <string>
 #include <string_view>
 #include <vector>
 
 namespace careen::controllers {
+class Choice;
 struct Kind;
-}
+}  // namespace careen::controllers
 
 namespace careen::replica {
 
 const std::vector<const controllers::Kind*>& controller_kinds();
-// By its name as in --controllers; null: there is none.
+// Each with the options that it has when nobody says otherwise.
+std::vector<std::shared_ptr<const controllers::Choice>> usual_controllers();
+// As in --controllers.
+std::vector<std::string_view> controller_names();
+// By its name; null: there is none.
 const controllers::Kind* find_controller_kind(std::string_view name);
+// By where its objects stand in documents; null: nowhere.
+const controllers::Kind* find_section(std::string_view section);
+// One phrase for all of them, with `between` between what is said of each: {name} and {object} of the format are as in
+// --controllers, and the kind of its objects.
+std::string say_of_controllers(const char* format, std::string_view between);
 // The Leases that leaders hold: that of profiles first.
 std::vector<std::string_view> leader_locks();
 

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "controllers/profiles/controller.h"
+#include "io/test_log.h"
 #include "kube/lock.h"
 #include "replica/model_process.h"
 #include "sim/api_server.h"
@@ -38,15 +39,6 @@ profiles:
 constexpr const char* kLease = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/careen-pause";
 constexpr const char* kAll = R"({"all":{"by":"ana@host","since":"2026-03-01T10:00:00Z","reason":"broken images"}})";
 constexpr const char* kOne = R"({"profiles":{"p":{"by":"ben@host","since":"2026-03-01T10:00:00Z"}}})";
-
-struct LogLines : io::LogSink {
-  bool enabled(io::LogLevel level) const override { return level >= io::LogLevel::info; }
-  void write(io::LogLevel, std::string_view, std::string_view message, const io::LogFields&) override {
-    lines.emplace_back(message);
-  }
-  int count(std::string_view text) const { return static_cast<int>(std::count(lines.begin(), lines.end(), text)); }
-  std::vector<std::string> lines;
-};
 
 class PauseWatchTest : public testing::Test {
  protected:
@@ -85,7 +77,7 @@ class PauseWatchTest : public testing::Test {
   io::VirtualTime time;
   std::unique_ptr<io::Loop> server = time.make_loop();
   sim::Cluster cluster{*server};
-  std::shared_ptr<LogLines> log = std::make_shared<LogLines>();
+  std::shared_ptr<io::LogLines> log = std::make_shared<io::LogLines>(io::LogLevel::info);
   std::unique_ptr<ModelProcess> careen;
 };
 

@@ -26,36 +26,36 @@ std::string object_path(const Collection& collection, std::string_view key) {
          std::string(name);
 }
 
-struct Parts {
+struct ResourcePath {
   std::string_view group{}, version{}, plural{}, ns{}, name{};  // of the segments
   std::string subresource{};
   bool watch = false;
 };
 
 // Segments from the resource on; namespaces/x/pods lies in a namespace, namespaces/x is one.
-Parts resource_parts(const std::vector<std::string>& segments) {
-  Parts parts;
+ResourcePath resource_path(const std::vector<std::string>& segments) {
+  ResourcePath named;
   size_t at = 2;
   if (segments[0] == "apis") {
-    parts.group = segments[1];
-    parts.version = segments[2];
+    named.group = segments[1];
+    named.version = segments[2];
     at = 3;
   } else {
-    parts.version = segments[1];
+    named.version = segments[1];
   }
   if (at < segments.size() && segments[at] == "watch") {
-    parts.watch = true;
+    named.watch = true;
     ++at;
   }
   const auto has = [&](size_t i) { return i < segments.size(); };
   if (has(at + 2) && segments[at] == "namespaces" && segments[at + 2] != "status" && segments[at + 2] != "finalize") {
-    parts.ns = segments[at + 1];
+    named.ns = segments[at + 1];
     at += 2;
   }
-  if (has(at)) parts.plural = segments[at];
-  if (has(at + 1)) parts.name = segments[at + 1];
-  for (size_t i = at + 2; i < segments.size(); ++i) parts.subresource += (i > at + 2 ? "/" : "") + segments[i];
-  return parts;
+  if (has(at)) named.plural = segments[at];
+  if (has(at + 1)) named.name = segments[at + 1];
+  for (size_t i = at + 2; i < segments.size(); ++i) named.subresource += (i > at + 2 ? "/" : "") + segments[i];
+  return named;
 }
 
 bool is_resource_path(const std::vector<std::string>& segments) {
@@ -132,26 +132,26 @@ bool ApiServer::is_watch(const Request& request) {
   if (request.method != "GET") return false;
   const auto segments = path_segments(request.path);
   if (!is_resource_path(segments)) return false;
-  const Parts parts = resource_parts(segments);
-  return parts.watch || (is_on(query_of(request.path), "watch") && parts.name.empty());
+  const ResourcePath named = resource_path(segments);
+  return named.watch || (is_on(query_of(request.path), "watch") && named.name.empty());
 }
 
 tl::expected<ApiServer::Ask, Response> ApiServer::understand(const Request& request, const Caller& caller) const {
   const auto segments = path_segments(request.path);
   if (!is_resource_path(segments)) return tl::unexpected(discover(resources_, segments, request));
-  const Parts parts = resource_parts(segments);
-  if (!resources_.has_group(parts.group)) return tl::unexpected(page_not_found());
+  const ResourcePath named = resource_path(segments);
+  if (!resources_.has_group(named.group)) return tl::unexpected(page_not_found());
   Ask ask;
   ask.request = &request;
   ask.caller = caller;
-  ask.resource = resources_.find(parts.group, parts.version, parts.plural);
-  ask.ns = parts.ns;
-  ask.name = parts.name;
-  ask.subresource = parts.subresource;
+  ask.resource = resources_.find(named.group, named.version, named.plural);
+  ask.ns = named.ns;
+  ask.name = named.name;
+  ask.subresource = named.subresource;
   ask.query = query_of(request.path);
   const bool fits = ask.resource && ask.resource->served && (ask.ns.empty() || ask.resource->namespaced) &&
                     (ask.name.empty() || !ask.ns.empty() || !ask.resource->namespaced);
-  if (!ask.resource && resources_.is_custom_group(parts.group)) return tl::unexpected(page_not_found());
+  if (!ask.resource && resources_.is_custom_group(named.group)) return tl::unexpected(page_not_found());
   const bool known_subresource = ask.subresource.empty() ||
                                  (ask.subresource == "status" && fits && ask.resource->status) ||
                                  (ask.subresource == "scale" && fits && ask.resource->has_scale()) ||
@@ -160,7 +160,7 @@ tl::expected<ApiServer::Ask, Response> ApiServer::understand(const Request& requ
   if (!fits || !known_subresource) {
     // Custom resources have a different server, with different words.
     if (fits && ask.resource->custom) return tl::unexpected(to_response(not_found(*ask.resource, ask.name)));
-    return tl::unexpected(resources_.is_custom_group(parts.group) ? page_not_found() : to_response(no_such_resource()));
+    return tl::unexpected(resources_.is_custom_group(named.group) ? page_not_found() : to_response(no_such_resource()));
   }
   if (auto refused = not_acceptable(request.accept, *ask.resource)) return tl::unexpected(std::move(*refused));
   return ask;
@@ -169,17 +169,17 @@ tl::expected<ApiServer::Ask, Response> ApiServer::understand(const Request& requ
 // For direct access: what nobody defined is made up.
 ApiServer::Ask ApiServer::locate(std::string_view path) {
   const auto segments = path_segments(path);
-  const Parts parts = resource_parts(segments);
-  if (!resources_.find(parts.group, parts.version, parts.plural)) {
+  const ResourcePath named = resource_path(segments);
+  if (!resources_.find(named.group, named.version, named.plural)) {
     Resource made;
-    made.group = parts.group;
-    made.version = parts.version;
-    made.plural = parts.plural;
-    made.singular = parts.plural.substr(0, parts.plural.size() - (parts.plural.ends_with("s") ? 1 : 0));
+    made.group = named.group;
+    made.version = named.version;
+    made.plural = named.plural;
+    made.singular = named.plural.substr(0, named.plural.size() - (named.plural.ends_with("s") ? 1 : 0));
     made.kind = made.singular;
     if (!made.kind.empty() && made.kind[0] >= 'a' && made.kind[0] <= 'z') made.kind[0] -= 32;
     made.list_kind = made.kind + "List";
-    made.namespaced = !parts.ns.empty();
+    made.namespaced = !named.ns.empty();
     made.custom = true;
     made.generation = true;
     made.collection = &store_.collection(made.path(), made.namespaced);
@@ -194,10 +194,10 @@ ApiServer::Ask ApiServer::locate(std::string_view path) {
 const ApiServer::Ask* ApiServer::locate_known(std::string_view path, Ask& into) const {
   const auto segments = path_segments(path);
   if (!is_resource_path(segments)) return nullptr;
-  const Parts parts = resource_parts(segments);
-  into.resource = resources_.find(parts.group, parts.version, parts.plural);
-  into.ns = parts.ns;
-  into.name = parts.name;
+  const ResourcePath named = resource_path(segments);
+  into.resource = resources_.find(named.group, named.version, named.plural);
+  into.ns = named.ns;
+  into.name = named.name;
   return into.resource ? &into : nullptr;
 }
 

@@ -65,8 +65,8 @@ Task<void> pause(io::Loop& loop, io::Duration span) { co_await io::sleep_for(loo
 
 }  // namespace
 
-struct Changes::Parts {
-  Parts(io::Loop& l, Shown s) : loop(l), shown(std::move(s)), alarm(l, [this] { tick(); }) {}
+struct Changes::Core {
+  Core(io::Loop& l, Shown s) : loop(l), shown(std::move(s)), alarm(l, [this] { tick(); }) {}
 
   bool heard() const { return !feeds.empty(); }
   void join(Feed& feed);
@@ -81,7 +81,7 @@ struct Changes::Parts {
   void make_rows();
   void in_turn(io::Steady until);
   void look_at_labels();
-  std::string change(bool look_at_parts);
+  std::string change(bool look_at_sections);
 
   struct Known {
     size_t hash = 0;
@@ -98,7 +98,7 @@ struct Changes::Parts {
   io::Alarm alarm;
   std::set<Feed*> feeds;
   std::map<std::string, Known, std::less<>> rows;
-  std::map<std::string, std::string, std::less<>> told;  // parts as they were sent
+  std::map<std::string, std::string, std::less<>> told;  // sections as they were sent
   std::vector<std::string> labels;
   std::set<std::string, std::less<>> dirty;
   bool parts_dirty = false;
@@ -112,7 +112,7 @@ struct Changes::Parts {
   size_t made = 0;
 };
 
-void Changes::Parts::join(Feed& feed) {
+void Changes::Core::join(Feed& feed) {
   if (feeds.empty()) {
     rows.clear();
     told.clear();
@@ -126,7 +126,7 @@ void Changes::Parts::join(Feed& feed) {
   feeds.insert(&feed);
 }
 
-void Changes::Parts::leave(Feed& feed) {
+void Changes::Core::leave(Feed& feed) {
   feeds.erase(&feed);
   if (!feeds.empty()) return;
   alarm.cancel();
@@ -135,7 +135,7 @@ void Changes::Parts::leave(Feed& feed) {
 }
 
 // What the first listener has got need not be sent again; what a later one sees change, the others get too.
-FleetListener Changes::Parts::snapshot_listener() {
+FleetListener Changes::Core::snapshot_listener() {
   return {[this](const std::string& node, const Row& row) {
             ++made;
             const size_t hash = std::hash<std::string>{}(row.json);
@@ -143,29 +143,29 @@ FleetListener Changes::Parts::snapshot_listener() {
             if (!is_new && known->second.hash != hash) touched(node);
           },
           [this](const std::vector<std::string>& keys) { told.try_emplace("labels", labels_json(keys)); },
-          [this](const view::Parts& parts) {
-            for (const auto& [name, json] : parts) told.try_emplace(std::string(name), json);
+          [this](const view::Sections& sections) {
+            for (const auto& [name, json] : sections) told.try_emplace(std::string(name), json);
           }};
 }
 
-void Changes::Parts::touched(const std::string& node) {
+void Changes::Core::touched(const std::string& node) {
   if (!heard()) return;
   dirty.insert(node);
   world_changed();
 }
 
-void Changes::Parts::world_changed() {
+void Changes::Core::world_changed() {
   if (!heard()) return;
   parts_dirty = world_dirty = true;
   soon();
 }
 
-void Changes::Parts::soon() {
+void Changes::Core::soon() {
   const io::Steady when = std::max(loop.now(), last_tick + kGap);
   if (!alarm.pending() || when < due) alarm.set(due = when);
 }
 
-void Changes::Parts::tick() {
+void Changes::Core::tick() {
   if (!heard()) return;
   const io::Steady now = loop.now();
   last_tick = now;
@@ -188,7 +188,7 @@ void Changes::Parts::tick() {
   alarm.set(due = now + (more ? kGap : kSlow));
 }
 
-void Changes::Parts::look_at_labels() {
+void Changes::Core::look_at_labels() {
   auto keys = grouping_labels(shown.replica);
   if (keys == labels) return;
   labels = std::move(keys);
@@ -196,7 +196,7 @@ void Changes::Parts::look_at_labels() {
   world_dirty = true;
 }
 
-void Changes::Parts::make_rows() {
+void Changes::Core::make_rows() {
   work.emplace(shown.replica);
   const io::Steady until = loop.now() + kMostTime;
   while (!dirty.empty() && loop.now() <= until) {
@@ -207,7 +207,7 @@ void Changes::Parts::make_rows() {
   work.reset();
 }
 
-void Changes::Parts::in_turn(io::Steady until) {
+void Changes::Core::in_turn(io::Steady until) {
   for (size_t count = 0; count < kRowsInTurn && loop.now() <= until; ++count) {
     const kube::Node* node = shown.replica.nodes().next(cursor);
     if (!node) {
@@ -219,7 +219,7 @@ void Changes::Parts::in_turn(io::Steady until) {
   }
 }
 
-void Changes::Parts::refresh(const std::string& name) {
+void Changes::Core::refresh(const std::string& name) {
   const kube::Node* node = shown.replica.nodes().find(name);
   if (!node) {
     if (rows.erase(name) == 0) return;
@@ -238,7 +238,7 @@ void Changes::Parts::refresh(const std::string& name) {
 }
 
 // The Change; empty when there is nothing to tell.
-std::string Changes::Parts::change(bool look_at_parts) {
+std::string Changes::Core::change(bool look_at_sections) {
   std::string out;
   {
     Members members(out, '{', '}');
@@ -255,7 +255,7 @@ std::string Changes::Parts::change(bool look_at_parts) {
       for (const auto& [name, json] : fresh.rows) array.next() += json;
     }
     if (!fresh.gone.empty()) append_json(members.next("gone"), fresh.gone);
-    const bool counts = !fresh.rows.empty() || !fresh.gone.empty() || look_at_parts;
+    const bool counts = !fresh.rows.empty() || !fresh.gone.empty() || look_at_sections;
     if (counts && !rows.empty()) {
       StateCounts states;
       for (const auto& [name, known] : rows) {
@@ -263,9 +263,9 @@ std::string Changes::Parts::change(bool look_at_parts) {
       }
       tell("profiles", states.json(shown.replica));
     }
-    if (look_at_parts) {
+    if (look_at_sections) {
       tell("labels", labels_json(labels));
-      for (auto& [name, json] : make_parts(shown, Work(shown.replica))) tell(name, std::move(json));
+      for (auto& [name, json] : make_sections(shown, Work(shown.replica))) tell(name, std::move(json));
     }
     const Timeline& timeline = shown.chronicle.timeline();
     const auto entries = timeline.since(entries_told, kFleetTimeline);
@@ -320,33 +320,33 @@ class Events final : public io::BodyStream {
 
 }  // namespace
 
-Changes::Changes(io::Loop& loop, Shown shown) : parts_(std::make_shared<Parts>(loop, std::move(shown))) {
-  const std::weak_ptr<Parts> still = parts_;
+Changes::Changes(io::Loop& loop, Shown shown) : core_(std::make_shared<Core>(loop, std::move(shown))) {
+  const std::weak_ptr<Core> still = core_;
   const auto changed = [still](const auto&...) {
-    if (const auto parts = still.lock()) parts->world_changed();
+    if (const auto core = still.lock()) core->world_changed();
   };
-  parts_->shown.replica.listen({.event = changed,
-                                .moved = changed,
-                                .message_sent = changed,
-                                .drain =
-                                    [still](const drain::Key& key) {
-                                      if (const auto parts = still.lock()) parts->touched(key.node);
-                                    },
-                                .problem = changed,
-                                .configured = changed,
-                                .node =
-                                    [still](const std::string& node) {
-                                      if (const auto parts = still.lock()) parts->touched(node);
-                                    },
-                                .pauses = changed,
-                                .other = changed});
+  core_->shown.replica.listen({.event = changed,
+                               .moved = changed,
+                               .message_sent = changed,
+                               .drain =
+                                   [still](const drain::Key& key) {
+                                     if (const auto core = still.lock()) core->touched(key.node);
+                                   },
+                               .problem = changed,
+                               .configured = changed,
+                               .node =
+                                   [still](const std::string& node) {
+                                     if (const auto core = still.lock()) core->touched(node);
+                                   },
+                               .pauses = changed,
+                               .other = changed});
 }
 
 Changes::~Changes() = default;
 
-std::unique_ptr<io::BodyStream> Changes::listen() { return std::make_unique<Events<Parts>>(parts_, parts_->loop); }
+std::unique_ptr<io::BodyStream> Changes::listen() { return std::make_unique<Events<Core>>(core_, core_->loop); }
 
-size_t Changes::listeners() const { return parts_->feeds.size(); }
-size_t Changes::rows_made() const { return parts_->made; }
+size_t Changes::listeners() const { return core_->feeds.size(); }
+size_t Changes::rows_made() const { return core_->made; }
 
 }  // namespace careen::view

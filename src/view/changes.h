@@ -30,8 +30,8 @@ class Changes {
   size_t rows_made() const;
 
  private:
-  struct Parts;
-  std::shared_ptr<Parts> parts_;  // streams that outlive us find it empty
+  struct Core;
+  std::shared_ptr<Core> core_;  // streams that outlive us find it empty
 };
 
 }  // namespace careen::view

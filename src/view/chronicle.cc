@@ -88,8 +88,8 @@ std::optional<Entry> entry_of(const kube::EventRecord& event, io::Wall time) {
   return entry;
 }
 
-struct Chronicle::Parts {
-  explicit Parts(replica::Replica& r) : replica(r), scope(r.loop()) {}
+struct Chronicle::Core {
+  explicit Core(replica::Replica& r) : replica(r), scope(r.loop()) {}
 
   void say(Kind kind, std::string text, std::string node = {}) {
     timeline.add({.time = replica.now(), .kind = kind, .text = std::move(text), .node = std::move(node)});
@@ -115,7 +115,7 @@ struct Chronicle::Parts {
   io::Scope scope;
 };
 
-void Chronicle::Parts::event(const kube::EventRecord& event) {
+void Chronicle::Core::event(const kube::EventRecord& event) {
   // Told by moved(), which knows where it came from.
   if (event.reason == "ChangedMaintenanceState") return;
   if (auto entry = told_by(event, replica.now())) timeline.add(std::move(*entry));
@@ -123,14 +123,14 @@ void Chronicle::Parts::event(const kube::EventRecord& event) {
   if (begins && !std::exchange(past_is_read, true)) scope.spawn(read_past());
 }
 
-std::optional<Entry> Chronicle::Parts::told_by(const kube::EventRecord& event, io::Wall time) {
+std::optional<Entry> Chronicle::Core::told_by(const kube::EventRecord& event, io::Wall time) {
   for (const replica::HostedController& one : replica.hosted()) {
     if (auto entry = one.controller.entry_of(event, time)) return entry;
   }
   return entry_of(event, time);
 }
 
-void Chronicle::Parts::moved(const std::string& node, const profiles::Moved& moved) {
+void Chronicle::Core::moved(const std::string& node, const profiles::Moved& moved) {
   Entry entry{.time = replica.now(), .kind = Kind::transition, .text = {}, .node = node, .profile = moved.profile};
   entry.from = name_of(moved.from);
   entry.to = name_of(moved.to);
@@ -138,7 +138,7 @@ void Chronicle::Parts::moved(const std::string& node, const profiles::Moved& mov
   timeline.add(std::move(entry));
 }
 
-void Chronicle::Parts::drain(const drain::Key& key) {
+void Chronicle::Core::drain(const drain::Key& key) {
   forget_ended_drains();
   const auto phase = replica.drains().phase(key);
   if (!phase) return;
@@ -160,7 +160,7 @@ void Chronicle::Parts::drain(const drain::Key& key) {
   }
 }
 
-void Chronicle::Parts::forget_ended_drains() {
+void Chronicle::Core::forget_ended_drains() {
   std::erase_if(drains, [&](const auto& entry) {
     const auto& [key, phase] = entry;
     if (replica.drains().has(key)) return false;
@@ -171,7 +171,7 @@ void Chronicle::Parts::forget_ended_drains() {
   });
 }
 
-void Chronicle::Parts::problem(const std::string& key, const std::string* message) {
+void Chronicle::Core::problem(const std::string& key, const std::string* message) {
   if (!message) {
     problems.erase(key);
     return say(Kind::careen, fmt::format("The problem is gone: {}", key));
@@ -180,12 +180,12 @@ void Chronicle::Parts::problem(const std::string& key, const std::string* messag
   say(Kind::error, fmt::format("{}: {}", key, *message));
 }
 
-void Chronicle::Parts::configured() {
+void Chronicle::Core::configured() {
   const bool again = std::exchange(has_config, true);
   say(Kind::careen, again ? "The configuration was loaded again" : "The configuration was loaded");
 }
 
-void Chronicle::Parts::pauses_changed() {
+void Chronicle::Core::pauses_changed() {
   std::map<std::string, budget::Pause> now;
   for (budget::Pause& pause : replica.pauses().all()) {
     const std::string key = pause.profile;
@@ -202,7 +202,7 @@ void Chronicle::Parts::pauses_changed() {
   pauses = std::move(now);
 }
 
-Task<void> Chronicle::Parts::read_past() {
+Task<void> Chronicle::Core::read_past() {
   std::vector<std::string> sources{std::string(kNodeEvents)};
   for (const replica::HostedController& one : replica.hosted()) sources.emplace_back(one.kind.event_source);
   for (const std::string& source : sources) {
@@ -211,7 +211,7 @@ Task<void> Chronicle::Parts::read_past() {
   }
 }
 
-Task<std::vector<Entry>> Chronicle::Parts::past_of(std::string source) {
+Task<std::vector<Entry>> Chronicle::Core::past_of(std::string source) {
   std::vector<Entry> found;
   kube::CallOptions options;
   options.attempts = 1;
@@ -241,38 +241,38 @@ Task<std::vector<Entry>> Chronicle::Parts::past_of(std::string source) {
   co_return found;
 }
 
-Chronicle::Chronicle(replica::Replica& replica) : parts_(std::make_shared<Parts>(replica)) {
-  const std::weak_ptr<Parts> still = parts_;
+Chronicle::Chronicle(replica::Replica& replica) : core_(std::make_shared<Core>(replica)) {
+  const std::weak_ptr<Core> still = core_;
   const auto told = [still](auto member, const auto&... arguments) {
-    if (const auto parts = still.lock()) ((*parts).*member)(arguments...);
+    if (const auto core = still.lock()) ((*core).*member)(arguments...);
   };
-  for (const auto& [key, message] : replica.problems().open()) parts_->problems.emplace(key, replica.now());
+  for (const auto& [key, message] : replica.problems().open()) core_->problems.emplace(key, replica.now());
   if (!replica.options().leader_election) {
-    parts_->past_is_read = true;
-    parts_->scope.spawn(parts_->read_past());
+    core_->past_is_read = true;
+    core_->scope.spawn(core_->read_past());
   }
   replica.listen(
-      {.event = [told](const kube::EventRecord& event) { told(&Parts::event, event); },
-       .moved = [told](const std::string& node, const profiles::Moved& moved) { told(&Parts::moved, node, moved); },
+      {.event = [told](const kube::EventRecord& event) { told(&Core::event, event); },
+       .moved = [told](const std::string& node, const profiles::Moved& moved) { told(&Core::moved, node, moved); },
        .message_sent =
            [still](const std::string& node, const std::string& instance) {
-             const auto parts = still.lock();
-             if (!parts) return;
-             parts->say(Kind::notification, fmt::format("{}: notification {} was sent", node, instance), node);
+             const auto core = still.lock();
+             if (!core) return;
+             core->say(Kind::notification, fmt::format("{}: notification {} was sent", node, instance), node);
            },
-       .drain = [told](const drain::Key& key) { told(&Parts::drain, key); },
-       .problem = [told](const std::string& key, const std::string* message) { told(&Parts::problem, key, message); },
-       .configured = [told] { told(&Parts::configured); },
-       .pauses = [told] { told(&Parts::pauses_changed); }});
+       .drain = [told](const drain::Key& key) { told(&Core::drain, key); },
+       .problem = [told](const std::string& key, const std::string* message) { told(&Core::problem, key, message); },
+       .configured = [told] { told(&Core::configured); },
+       .pauses = [told] { told(&Core::pauses_changed); }});
 }
 
 Chronicle::~Chronicle() = default;
 
-const Timeline& Chronicle::timeline() const { return parts_->timeline; }
+const Timeline& Chronicle::timeline() const { return core_->timeline; }
 
 io::Wall Chronicle::problem_since(const std::string& key) const {
-  const auto found = parts_->problems.find(key);
-  return found == parts_->problems.end() ? parts_->replica.now() : found->second;
+  const auto found = core_->problems.find(key);
+  return found == core_->problems.end() ? core_->replica.now() : found->second;
 }
 
 }  // namespace careen::view

@@ -34,8 +34,8 @@ class Chronicle {
   io::Wall problem_since(const std::string& key) const;
 
  private:
-  struct Parts;
-  std::shared_ptr<Parts> parts_;  // the replica's listeners know it weakly
+  struct Core;
+  std::shared_ptr<Core> core_;  // the replica's listeners know it weakly
 };
 
 // The entry that an event of careen's about nodes, pods or locks stands for; nothing when it tells nothing that is not

@@ -104,23 +104,23 @@ std::string StateCounts::json(const replica::Replica& replica) const {
   });
 }
 
-Parts make_parts(const Shown& shown, const Work& work) {
+Sections make_sections(const Shown& shown, const Work& work) {
   const replica::Replica& replica = shown.replica;
   std::string careen, pauses, drains, problems;
   append_careen(careen, shown);
   append_problems(problems, shown);
   append_pauses(pauses, replica.pauses().all());
   append_drains(drains, replica, sorted_drains(work));
-  Parts parts{
+  Sections sections{
       {"careen", std::move(careen)},
       {"pauses", std::move(pauses)},
       {"budgets", array_json(budgets_of(replica), [](std::string& out, const Budget& b) { append_json(out, b); })},
       {"drains", std::move(drains)}};
   for (const controllers::Kind* kind : replica::controller_kinds()) {
-    parts.emplace_back(kind->section, objects_json(work.picture_of(*kind)));
+    sections.emplace_back(kind->section, objects_json(work.picture_of(*kind)));
   }
-  parts.emplace_back("problems", std::move(problems));
-  return parts;
+  sections.emplace_back("problems", std::move(problems));
+  return sections;
 }
 
 std::string labels_json(const std::vector<std::string>& labels) {
@@ -178,14 +178,14 @@ void FleetPieces::add_nodes(std::string& into) {
 void FleetPieces::end(std::string& into) {
   state_ = State::complete;
   into += ']';
-  Parts parts = make_parts(shown_, work_);
-  parts.emplace_back("profiles", counts_.json(shown_.replica));
-  for (const auto& [name, json] : parts) {
+  Sections sections = make_sections(shown_, work_);
+  sections.emplace_back("profiles", counts_.json(shown_.replica));
+  for (const auto& [name, json] : sections) {
     into += ",\"";
     into += name;
     into += "\":" + json;
   }
-  if (listener_.parts) listener_.parts(parts);
+  if (listener_.sections) listener_.sections(sections);
   const Timeline& timeline = shown_.chronicle.timeline();
   const auto newer = static_cast<size_t>(std::max<int64_t>(timeline.next() - timeline_until_, 0));
   auto entries = timeline.latest(kFleetTimeline + newer);

@@ -1,4 +1,4 @@
-// The Fleet document: everything at a glance. Its parts are made one by one, for a document in pieces that holds up
+// The Fleet document: everything at a glance. Its sections are made one by one, for a document in pieces that holds up
 // nothing else for long, and for the changes that are sent afterwards.
 #pragma once
 
@@ -32,8 +32,8 @@ class StateCounts {
 };
 
 // Members of Fleet by name, as JSON: careen, pauses, budgets, drains, the objects of each controller, problems.
-using Parts = std::vector<std::pair<std::string_view, std::string>>;
-Parts make_parts(const Shown& shown, const Work& work);
+using Sections = std::vector<std::pair<std::string_view, std::string>>;
+Sections make_sections(const Shown& shown, const Work& work);
 
 std::string labels_json(const std::vector<std::string>& labels);
 void append_entries(std::string& out, const std::vector<const controllers::Entry*>& entries);
@@ -44,7 +44,7 @@ inline constexpr size_t kFleetTimeline = 500;
 struct FleetListener {
   std::function<void(const std::string& node, const Row& row)> row;
   std::function<void(const std::vector<std::string>& labels)> labels;
-  std::function<void(const Parts& parts)> parts;  // with profiles
+  std::function<void(const Sections& sections)> sections;  // with profiles
 };
 
 // The document in pieces. Nodes are looked up one at a time by their name: they may change and go in between. One that

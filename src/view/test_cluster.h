@@ -1,6 +1,7 @@
 // A model cluster with careen on it, in virtual time, and the documents it shows.
 #pragma once
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -10,7 +11,7 @@
 #include <utility>
 
 #include "controllers/nodemaintenance/hosted.h"
-#include "controllers/nodemaintenance/test_cluster.h"
+#include "controllers/slot/definition.h"
 #include "io/virtual_time.h"
 #include "kube/json.h"
 #include "replica/model_process.h"
@@ -65,9 +66,9 @@ profiles:
     }
   }
   void define_maintenances() {
-    cluster.api.put("/apis/apiextensions.k8s.io/v1/customresourcedefinitions/" +
-                        std::string(nodemaintenance::definition().at("/metadata/name").text().value_or("")),
-                    nodemaintenance::definition());
+    const kube::Json definition = nodemaintenance::kind().definition();
+    const auto name = definition.at("/metadata/name").text().value_or("");
+    cluster.api.put(fmt::format("{}/{}", controllers::kDefinitionsPath, name), definition);
   }
   void start(replica::ModelProcessOptions options = {}, const char* config = kConfig) {
     careen.emplace(time, cluster, config, std::move(options));

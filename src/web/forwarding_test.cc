@@ -47,8 +47,8 @@ class ForwardingTest : public testing::Test {
           view(t.loop, leader, source(leads), ViewGuard(ViewPolicy::token, &auth), no_token) {
       leader.set_port(t.leaders_port);
     }
-    static ViewSource source(bool leads) {
-      ViewSource from;
+    static ViewAnswers source(bool leads) {
+      ViewAnswers from;
       from.leading = [leads] { return leads; };
       from.unknown = [] { return std::string(); };
       from.node = [](std::string_view name) { return "{\"node\":\"" + std::string(name) + "\"}"; };

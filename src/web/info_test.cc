@@ -7,11 +7,11 @@
 
 #include "io/metrics.h"
 #include "io/sync.h"
+#include "io/test_http.h"
 #include "io/virtual_time.h"
 #include "kube/client.h"
 #include "kube/json.h"
 #include "sim/test_api.h"
-#include "web/test_http.h"
 #include "web/test_routes.h"
 
 namespace careen::web {
@@ -83,7 +83,7 @@ class InfoApiTest : public testing::Test {
   sim::TestApi api{*loop};
   std::unique_ptr<kube::Transport> transport = api.connect(*loop);
   kube::Client client{*loop, *transport, metrics, random};
-  ScriptedHttp http;
+  io::ScriptedHttp http{*loop};
   bool leading = false;
   std::string holder = "careen-1_0b1c";
   std::vector<std::string> document = {"[{\"node\":", "\"n1\"}]"};
@@ -126,7 +126,7 @@ TEST_F(InfoApiTest, OthersHaveTheirTurnBetweenPieces) {
 
 TEST_F(InfoApiTest, AFollowerFetchesTheLeadersDocument) {
   put_pod("careen-1", "10.1.2.3");
-  http.answers = {{200, {"[1,", "2]"}}};
+  http.streams = {{200, {"[1,", "2]"}}};
   const Read answer = get({{"Authorization", "Bearer ana's"}});
   EXPECT_EQ(answer.status, 200);
   EXPECT_EQ(answer.type, "application/json");
@@ -145,13 +145,13 @@ TEST_F(InfoApiTest, AFollowerFetchesTheLeadersDocument) {
 
 TEST_F(InfoApiTest, ABrokenDocumentBreaks) {
   put_pod("careen-1", "10.1.2.3");
-  http.answers = {{200, {"[1,"}, true}};
+  http.streams = {{200, {"[1,"}, true}};
   EXPECT_TRUE(get().broken);
 }
 
 TEST_F(InfoApiTest, AddressesOfVersionSixStandInBrackets) {
   put_pod("careen-1", "fd00::7");
-  http.answers = {{200, {"[]"}}};
+  http.streams = {{200, {"[]"}}};
   get();
   EXPECT_EQ(http.requests.at(0).url, "http://[fd00::7]:9123/api/v1/info");
 }
@@ -159,7 +159,7 @@ TEST_F(InfoApiTest, AddressesOfVersionSixStandInBrackets) {
 TEST_F(InfoApiTest, TheAddressIsRememberedForAMoment) {
   put_pod("careen-1", "10.1.2.3");
   put_pod("careen-2", "10.1.2.4");
-  http.answers.assign(4, {200, {"[]"}});
+  http.streams.assign(4, {200, {"[]"}});
   get();
   get();
   EXPECT_EQ(pod_reads(), 1);
@@ -179,14 +179,14 @@ TEST_F(InfoApiTest, AnAddressWhereNobodyAnswersIsForgotten) {
   EXPECT_THAT(error(refused),
               testing::AllOf(HasSubstr("careen-1_0b1c"), HasSubstr("10.1.2.3:9123"), HasSubstr("connection refused")));
   put_pod("careen-1", "10.1.2.9");
-  http.answers = {{200, {"[]"}}};
+  http.streams = {{200, {"[]"}}};
   EXPECT_EQ(get().status, 200);
   EXPECT_EQ(http.requests.back().url, "http://10.1.2.9:9123/api/v1/info");
 }
 
 TEST_F(InfoApiTest, ALeaderThatStoppedLeadingIsAnError) {
   put_pod("careen-1", "10.1.2.3");
-  http.answers = {{503, {"{\"error\":\"x\"}"}}};
+  http.streams = {{503, {"{\"error\":\"x\"}"}}};
   const Read answer = get();
   EXPECT_EQ(answer.status, 502);
   EXPECT_THAT(error(answer), HasSubstr("status 503"));

@@ -21,8 +21,6 @@ constexpr io::Duration kStreamPause = io::seconds{45};
 constexpr io::Duration kAnswerPause = io::seconds{30};
 
 constexpr const char* kCrowded = "too many others are looking at this replica, or from your address; try again later";
-constexpr const char* kWhatThereIs =
-    "not found; there are fleet, stream, nodes/NAME, nodemaintenances/NAME, timeline and plan";
 constexpr const char* kNoTokenOfOurOwn =
     "this replica does not lead, and has no token of its own to ask the leader with: that takes POD_NAME and the right "
     "to create serviceaccounts/token; look at the leader itself (kubectl port-forward pod/NAME)";
@@ -67,10 +65,10 @@ std::string_view name_in(const io::ServerRequest& request, std::string_view docu
 
 }  // namespace
 
-ViewApi::ViewApi(io::Loop& loop, Leader& leader, ViewSource source, ViewGuard guard, Authorization own_authorization)
+ViewApi::ViewApi(io::Loop& loop, Leader& leader, ViewAnswers answers, ViewGuard guard, Authorization own_authorization)
     : loop_(loop),
       leader_(leader),
-      source_(std::move(source)),
+      answers_(std::move(answers)),
       guard_(guard),
       own_authorization_(std::move(own_authorization)) {}
 
@@ -88,14 +86,14 @@ std::vector<Route> ViewApi::routes() {
   constexpr std::string_view kNodes = "nodes/";
   std::vector<Route> out;
   out.push_back(
-      document("fleet", at_once([this](const io::ServerRequest&) { return answer_pieces(loop_, source_.fleet()); })));
+      document("fleet", at_once([this](const io::ServerRequest&) { return answer_pieces(loop_, answers_.fleet()); })));
   out.push_back(stream());
   out.push_back(document(kNodes, at_once([this, kNodes](const io::ServerRequest& request) {
                            const std::string_view name = name_in(request, kNodes);
-                           return document_or(source_.node(name), fmt::format("there is no node {}", name));
+                           return document_or(answers_.node(name), fmt::format("there is no node {}", name));
                          })));
   std::string known = "fleet, stream, nodes/NAME, ";
-  for (const auto& [plural, objects] : source_.objects) {
+  for (const auto& [plural, objects] : answers_.objects) {
     known += plural + "/NAME, ";
     out.push_back(document(plural + "/", at_once([&objects, begin = plural + "/"](const io::ServerRequest& request) {
                              const std::string_view name = name_in(request, begin);
@@ -105,7 +103,7 @@ std::vector<Route> ViewApi::routes() {
                            })));
   }
   out.push_back(document("timeline", at_once([this](const io::ServerRequest& request) {
-                           return json_answer(source_.timeline(io::Query(request.query)["node"]));
+                           return json_answer(answers_.timeline(io::Query(request.query)["node"]));
                          })));
   out.push_back(document("plan", [this](const io::ServerRequest& request) {
     return planned(std::string(io::Query(request.query)["hours"]));
@@ -121,10 +119,10 @@ Route ViewApi::document(std::string_view name, io::ServerHandler own) {
           .access = guard_.access(),
           .answer =
               [this, own = std::move(own)](io::ServerRequest request) {
-                const std::string why = source_.unknown();
+                const std::string why = answers_.unknown();
                 return why.empty() ? own(std::move(request)) : at_once(json_error(503, why));
               },
-          .by_leader = ByLeader{.leading = source_.leading,
+          .by_leader = ByLeader{.leading = answers_.leading,
                                 .pass_on = [this](io::ServerRequest r) { return pass_on(std::move(r), kAnswerPause); },
                                 .not_any_more = "the replica that was asked does not lead any more"}};
 }
@@ -133,7 +131,7 @@ Route ViewApi::stream() {
   Route route = document("stream", at_once([this](const io::ServerRequest& request) {
                            io::ServerResponse response = json_answer();
                            response.content_type = "text/event-stream";
-                           response.stream = source_.stream();
+                           response.stream = answers_.stream();
                            return counted(std::move(response), request.peer);
                          }));
   route.answer = unless_crowded(std::move(route.answer));
@@ -151,8 +149,8 @@ io::ServerHandler ViewApi::unless_crowded(io::ServerHandler handler) const {
 Task<io::ServerResponse> ViewApi::planned(std::string text) {
   const auto hours = read_hours(text);
   if (!hours) co_return json_error(400, fmt::format("hours must be a number from 1 to {}", kMostHours));
-  if (!source_.plan) co_return json_error(503, "this replica makes no plans");
-  std::string document = co_await source_.plan(*hours);
+  if (!answers_.plan) co_return json_error(503, "this replica makes no plans");
+  std::string document = co_await answers_.plan(*hours);
   if (document.empty()) co_return json_error(503, "the plan has not been made yet; try again in a moment");
   co_return json_answer(std::move(document));
 }

@@ -20,7 +20,7 @@
 namespace careen::web {
 
 // What the replica has to show. Documents are JSON.
-struct ViewSource {
+struct ViewAnswers {
   std::function<bool()> leading;         // it answers itself
   std::function<std::string()> unknown;  // why there is nothing to show yet; empty when there is
   std::function<Pieces()> fleet;
@@ -47,7 +47,7 @@ class ViewApi {
   // `own_authorization`: the header's value with which a replica asks the leader on behalf of clients that have shown
   // no token of their own; may be empty, or give nothing.
   using Authorization = std::function<io::Task<std::string>()>;
-  ViewApi(io::Loop& loop, Leader& leader, ViewSource source, ViewGuard guard, Authorization own_authorization = {});
+  ViewApi(io::Loop& loop, Leader& leader, ViewAnswers answers, ViewGuard guard, Authorization own_authorization = {});
   ViewApi(const ViewApi&) = delete;
   ViewApi& operator=(const ViewApi&) = delete;
 
@@ -68,7 +68,7 @@ class ViewApi {
 
   io::Loop& loop_;
   Leader& leader_;
-  ViewSource source_;
+  ViewAnswers answers_;
   ViewGuard guard_;
   Authorization own_authorization_;
   using Streams = std::map<std::string, int>;  // of each peer

@@ -5,11 +5,11 @@
 
 #include "io/metrics.h"
 #include "io/sync.h"
+#include "io/test_http.h"
 #include "io/virtual_time.h"
 #include "kube/client.h"
 #include "kube/json.h"
 #include "sim/test_api.h"
-#include "web/test_http.h"
 #include "web/test_routes.h"
 
 namespace careen::web {
@@ -44,8 +44,8 @@ class ViewApiTest : public testing::Test {
     pod.set({"status", "podIP"}, "10.0.0.7");
     server.put("/api/v1/namespaces/kube-system/pods/careen-1", std::move(pod));
   }
-  ViewSource source() {
-    ViewSource from;
+  ViewAnswers source() {
+    ViewAnswers from;
     from.leading = [this] { return leading; };
     from.unknown = [this] { return unknown; };
     from.fleet = []() -> Pieces {
@@ -102,7 +102,7 @@ class ViewApiTest : public testing::Test {
   sim::TestApi server{*loop};
   std::unique_ptr<kube::Transport> transport = server.connect(*loop);
   kube::Client client{*loop, *transport, metrics, random};
-  ScriptedHttp http;
+  io::ScriptedHttp http{*loop};
   std::string holder = "careen-1_0b1c";
   Leader leader{*loop, client, http, [this] { return holder; }, "kube-system"};
   bool leading = true;
@@ -137,7 +137,7 @@ io::Task<std::string> plan_for(int hours) { co_return hours == 24 ? "" : "{\"hou
 
 TEST_F(ViewApiTest, PlansIfThereIsSomebodyWhoDoes) {
   EXPECT_EQ(get("plan").status, 503);
-  ViewSource planning = source();
+  ViewAnswers planning = source();
   planning.plan = plan_for;
   api_.emplace(*loop, leader, std::move(planning), ViewGuard(ViewPolicy::open, nullptr));
   EXPECT_EQ(get("plan", "hours=48").body, "{\"hours\":48}");
@@ -178,7 +178,7 @@ TEST_F(ViewApiTest, NobodyTakesAllStreams) {
 
 TEST_F(ViewApiTest, WhoDoesNotLeadPassesOn) {
   leading = false;
-  http.answers.push_back({200, {"{\"from\":", "\"leader\"}"}});
+  http.streams.push_back({200, {"{\"from\":", "\"leader\"}"}});
   EXPECT_EQ(get("nodes/x", "a=b").body, "{\"from\":\"leader\"}");
   ASSERT_EQ(http.requests.size(), 1u);
   EXPECT_EQ(http.requests[0].url, "http://10.0.0.7:9123/careen/v1/nodes/x?a=b");
@@ -186,7 +186,7 @@ TEST_F(ViewApiTest, WhoDoesNotLeadPassesOn) {
   // Everybody may look there too: no token has to travel.
   EXPECT_THAT(http.requests[0].headers, Not(Contains(Pair("Authorization", testing::_))));
 
-  http.answers.push_back({404, {"{\"error\":\"there is no node x\"}"}});
+  http.streams.push_back({404, {"{\"error\":\"there is no node x\"}"}});
   const auto missing = get("nodes/x");
   EXPECT_EQ(missing.status, 404);
   EXPECT_THAT(missing.body, HasSubstr("there is no node x"));
@@ -197,8 +197,8 @@ TEST_F(ViewApiTest, WhoDoesNotLeadPassesOn) {
 
 TEST_F(ViewApiTest, StreamsArePassedOnToo) {
   leading = false;
-  http.answers.push_back({200, {"event: fleet\n"}});
-  http.answers.back().headers = {{"Content-Type", "text/event-stream"}};
+  http.streams.push_back({200, {"event: fleet\n"}});
+  http.streams.back().headers = {{"Content-Type", "text/event-stream"}};
   const auto stream = get("stream");
   EXPECT_EQ(stream.content_type, "text/event-stream");
   EXPECT_TRUE(stream.stream);
@@ -217,7 +217,7 @@ TEST_F(ViewApiTest, ARequestIsPassedOnOnce) {
 TEST_F(ViewApiTest, NobodysTokenTravelsInClearText) {
   leading = false;
   api(ViewPolicy::loopback);
-  for (int i = 0; i < 3; ++i) http.answers.push_back({200, {"{}"}});
+  for (int i = 0; i < 3; ++i) http.streams.push_back({200, {"{}"}});
   for (const io::Headers& headers :
        {io::Headers{{"Host", "localhost"}, {"Authorization", "Bearer ana's"}}, io::Headers{{"Host", "localhost"}},
         io::Headers{{"Host", "localhost"}, {"X-Careen-Token", "ben's"}}}) {
@@ -247,7 +247,7 @@ class SecureViewApiTest : public ViewApiTest {
 };
 
 TEST_F(SecureViewApiTest, TheLeaderSeesWhoAsks) {
-  for (int i = 0; i < 3; ++i) http.answers.push_back({200, {"{}"}});
+  for (int i = 0; i < 3; ++i) http.streams.push_back({200, {"{}"}});
   get("fleet", "", {{"Host", "localhost"}, {"Authorization", "Bearer ana's"}});
   EXPECT_THAT(http.requests.at(0).headers, Contains(Pair("Authorization", "Bearer ana's")));
   EXPECT_EQ(http.requests[0].url, "https://10.0.0.7:9123/careen/v1/fleet");

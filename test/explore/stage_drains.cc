@@ -4,7 +4,9 @@
 
 #include <algorithm>
 
+#include "controllers/nodemaintenance/hosted.h"
 #include "controllers/nodemaintenance/names.h"
+#include "controllers/slot/definition.h"
 #include "stage.h"
 
 namespace careen::explore {
@@ -18,16 +20,6 @@ constexpr const char* kNamespace = "default";
 
 std::string budget_path(const std::string& name) {
   return fmt::format("/apis/policy/v1/namespaces/{}/poddisruptionbudgets/{}", kNamespace, name);
-}
-
-Json definition() {
-  return *Json::parse(R"({"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
-    "metadata": {"name": "nodemaintenances.nodemaintenance.medik8s.io"}, "spec": {"group": "nodemaintenance.medik8s.io",
-    "scope": "Cluster", "names": {"kind": "NodeMaintenance", "listKind": "NodeMaintenanceList",
-    "plural": "nodemaintenances", "singular": "nodemaintenance"}, "versions": [{"name": "v1beta1", "served": true,
-    "storage": true, "subresources": {"status": {}}, "schema": {"openAPIV3Schema": {"type": "object",
-    "properties": {"spec": {"type": "object", "x-kubernetes-preserve-unknown-fields": true},
-    "status": {"type": "object", "x-kubernetes-preserve-unknown-fields": true}}}}}]}})");
 }
 
 Json pod_template(const Workload& workload) {
@@ -72,7 +64,7 @@ void Stage::ask(std::string method, std::string path, const Json& body) {
 }
 
 void Stage::set_up_drains() {
-  ask("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", definition());
+  ask("POST", controllers::kDefinitionsPath, nodemaintenance::kind().definition());
   for (const Workload& workload : case_.campaign.workloads) make_workload(workload);
 }
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "controllers/nodemaintenance/controller_parts.h"
+#include "controllers/nodemaintenance/controller_core.h"
 #include "controllers/nodemaintenance/names.h"
 #include "controllers/nodemaintenance/node_lease.h"
 #include "drain/engine.h"
@@ -29,11 +29,11 @@ constexpr std::string_view kNodeKey = "node/";
 
 }  // namespace
 
-Controller::Parts::Parts(ControllerParts parts, ControllerOptions wanted)
-    : p(std::move(parts)),
+Controller::Core::Core(controllers::Host host, kube::Store<kube::Object>& store, ControllerOptions wanted)
+    : p(std::move(host)),
       options(std::move(wanted)),
       maintenances(
-          p.client, kResource, p.maintenances, [](std::string_view json) { return kube::decode_object(json); }, p.log),
+          p.client, kResource, store, [](std::string_view json) { return kube::decode_object(json); }, p.log),
       nodes(
           p.client, kube::resources::nodes, p.nodes, [this](std::string_view json) { return p.decoder.decode(json); },
           p.log),
@@ -42,22 +42,22 @@ Controller::Parts::Parts(ControllerParts parts, ControllerOptions wanted)
           [this](std::string_view json) { return kube::decode_lease(json, p.atoms); }, p.log),
       queue(p.loop),
       meters(p.metrics),
-      pace(p.loop, kPace, [this](const std::string& name) { queue.wake(name); }),
-      pause_guard(p.loop, p.pauses),
+      turns(p.loop, kPace, [this](const std::string& name) { queue.wake(name); }),
+      pause_guard(p.loop, &p.pauses),
       acting(p.loop) {
   p.metrics.before_scrape([this] { meters.show(p.loop.now(), roster); });
-  p.maintenances.for_each([this](const kube::Object& object) { roster.put(parse_maintenance(object)); });
-  p.maintenances.subscribe(
+  store.for_each([this](const kube::Object& object) { roster.put(parse_maintenance(object)); });
+  store.subscribe(
       [this](const kube::Object* before, const kube::Object* after) { maintenance_changed(before, after); });
   p.nodes.subscribe(
       [this](const kube::Node* before, const kube::Node* after) { node_changed(after ? after->name : before->name); });
   p.leases.subscribe(
       [this](const kube::Lease* before, const kube::Lease* after) { lease_changed(after ? *after : *before); });
   p.engine.subscribe([this](const drain::Key& key) { drain_changed(key); });
-  if (p.pauses) p.pauses->subscribe([this] { wake_all(); });
+  p.pauses.subscribe([this] { wake_all(); });
 }
 
-void Controller::Parts::maintenance_changed(const kube::Object* before, const kube::Object* after) {
+void Controller::Core::maintenance_changed(const kube::Object* before, const kube::Object* after) {
   if (before) wake_node(parse_maintenance(*before).node);
   if (after) {
     roster.put(parse_maintenance(*after));
@@ -68,34 +68,34 @@ void Controller::Parts::maintenance_changed(const kube::Object* before, const ku
   queue.wake(after ? after->name : before->name);
 }
 
-void Controller::Parts::node_changed(const std::string& name) { wake_node(name); }
+void Controller::Core::node_changed(const std::string& name) { wake_node(name); }
 
 // Those who want the node, and the node itself for holds that nobody stands for.
-void Controller::Parts::wake_node(std::string_view node) {
+void Controller::Core::wake_node(std::string_view node) {
   for (const Maintenance* one : roster.on(node)) queue.wake(one->name);
   const kube::Node* found = p.nodes.find(node);
   if (found && found->annotation(drain::kHoldsAnnotation)) queue.wake(std::string(kNodeKey) + std::string(node));
 }
 
-void Controller::Parts::lease_changed(const kube::Lease& lease) {
+void Controller::Core::lease_changed(const kube::Lease& lease) {
   if (lease.ns != options.lease_namespace) return;
   roster.for_each([&](const Maintenance& one) {
     if (lease_name(one.node) == lease.name) queue.wake(one.name);
   });
 }
 
-void Controller::Parts::drain_changed(const drain::Key& key) {
+void Controller::Core::drain_changed(const drain::Key& key) {
   if (const auto maintenance = maintenance_of(key.owner)) queue.wake(*maintenance);
 }
 
-void Controller::Parts::wake_all() {
+void Controller::Core::wake_all() {
   roster.for_each([this](const Maintenance& one) { queue.wake(one.name); });
   p.nodes.for_each([this](const kube::Node& node) {
     if (node.annotation(drain::kHoldsAnnotation)) queue.wake(std::string(kNodeKey) + node.name);
   });
 }
 
-World Controller::Parts::world() const {
+World Controller::Core::world() const {
   return {roster,
           p.nodes,
           p.leases,
@@ -112,7 +112,7 @@ World Controller::Parts::world() const {
 }
 
 // Of another object under the same name nothing is known.
-Memory& Controller::Parts::memory_of(const Maintenance& maintenance) {
+Memory& Controller::Core::memory_of(const Maintenance& maintenance) {
   Memory& memory = memories[maintenance.name];
   const bool wiped = maintenance.status.phase == Phase::none && memory.written.phase != Phase::none &&
                      maintenance.version > memory.written_version;
@@ -126,7 +126,7 @@ Memory& Controller::Parts::memory_of(const Maintenance& maintenance) {
   return memory;
 }
 
-void Controller::Parts::decide_one(const std::string& key) {
+void Controller::Core::decide_one(const std::string& key) {
   meters.queue_wait.observe(io::to_seconds(queue.last_wait()));
   meters.queue_depth.set(static_cast<double>(queue.depth()));
   meters.begin_work(key, p.loop.now());
@@ -137,7 +137,7 @@ void Controller::Parts::decide_one(const std::string& key) {
   acting.spawn(release_orphan(name));
 }
 
-void Controller::Parts::decide_maintenance(const std::string& name) {
+void Controller::Core::decide_maintenance(const std::string& name) {
   const Maintenance* maintenance = roster.find(name);
   Memory none;
   Memory& memory = maintenance ? memory_of(*maintenance) : none;
@@ -161,7 +161,7 @@ void Controller::Parts::decide_maintenance(const std::string& name) {
   acting.spawn(act(name, std::move(*decision.effect)));
 }
 
-void Controller::Parts::remember(Memory& memory, const Maintenance& maintenance, const Decision& decision) {
+void Controller::Core::remember(Memory& memory, const Maintenance& maintenance, const Decision& decision) {
   const io::Wall now = p.loop.wall_now();
   if (!decision.undrained) memory.undrained.reset();
   if (decision.undrained && !memory.undrained) memory.undrained = now;
@@ -171,7 +171,7 @@ void Controller::Parts::remember(Memory& memory, const Maintenance& maintenance,
 }
 
 // Begins, alters or ends the drain as it was decided.
-void Controller::Parts::follow_drain(const std::string& name, const Decision& decision) {
+void Controller::Core::follow_drain(const std::string& name, const Decision& decision) {
   const auto known = draining.find(name);
   const Maintenance* maintenance = roster.find(name);
   const kube::Node* node = maintenance ? p.nodes.find(maintenance->node) : nullptr;
@@ -193,7 +193,7 @@ void Controller::Parts::follow_drain(const std::string& name, const Decision& de
   queue.wake(name);
 }
 
-void Controller::Parts::say_that_it_lasts(const std::string& name, const Decision& decision) {
+void Controller::Core::say_that_it_lasts(const std::string& name, const Decision& decision) {
   const auto known = draining.find(name);
   if (known == draining.end() || known->second.told || !decision.drain) return;
   const drain::Progress* progress = p.engine.progress(known->second.key);
@@ -205,22 +205,22 @@ void Controller::Parts::say_that_it_lasts(const std::string& name, const Decisio
              progress->pods.size());
 }
 
-bool Controller::Parts::may_write(const std::string& name, const Decision& decision) {
+bool Controller::Core::may_write(const std::string& name, const Decision& decision) {
   const auto* status = decision.effect ? std::get_if<WriteStatus>(&*decision.effect) : nullptr;
-  if (status && !status->urgent) return pace.take(name);
-  pace.leave(name);
+  if (status && !status->urgent) return turns.take(name);
+  turns.leave(name);
   return decision.effect.has_value();
 }
 
-void Controller::Parts::rehearse(const std::string& name, const Decision& decision) {
+void Controller::Core::rehearse(const std::string& name, const Decision& decision) {
   if (std::exchange(rehearsed[name], decision.why.text) == decision.why.text) return;
   p.log.info("dry run", "name", name, "decision", decision.why.text);
 }
 
-void Controller::Parts::forget(const std::string& name) {
+void Controller::Core::forget(const std::string& name) {
   memories.erase(name);
   rehearsed.erase(name);
-  pace.leave(name);
+  turns.leave(name);
   queue.forget(name);
   std::vector<std::string> gone;
   for (auto& [problem, names] : complaints) {
@@ -229,49 +229,49 @@ void Controller::Parts::forget(const std::string& name) {
   for (const std::string& problem : gone) clear(problem);
 }
 
-void Controller::Parts::done(const std::string& key) {
+void Controller::Core::done(const std::string& key) {
   meters.end_work(key, p.loop.now());
   queue.done(key);
 }
 
-Controller::Controller(ControllerParts parts, ControllerOptions options)
-    : parts_(std::make_unique<Parts>(std::move(parts), std::move(options))) {}
+Controller::Controller(controllers::Host host, kube::Store<kube::Object>& maintenances, ControllerOptions options)
+    : core_(std::make_unique<Core>(std::move(host), maintenances, std::move(options))) {}
 
 Controller::~Controller() = default;
 
 Task<void> Controller::run() {
-  parts_->running = true;
-  parts_->wake_all();
-  while (!parts_->stopping) {
-    const std::string key = co_await parts_->queue.next();
-    if (parts_->stopping) {
-      parts_->queue.done(key);
+  core_->running = true;
+  core_->wake_all();
+  while (!core_->stopping) {
+    const std::string key = co_await core_->queue.next();
+    if (core_->stopping) {
+      core_->queue.done(key);
       break;
     }
-    parts_->decide_one(key);
+    core_->decide_one(key);
   }
 }
 
 Task<void> Controller::stop() {
-  parts_->stopping = true;
-  parts_->queue.clear();
-  while (parts_->queue.working() > 0) co_await parts_->queue.idle().wait();
+  core_->stopping = true;
+  core_->queue.clear();
+  while (core_->queue.working() > 0) co_await core_->queue.idle().wait();
 }
 
 void Controller::leases_known() {
-  parts_->leases_known = true;
-  parts_->wake_all();
+  core_->leases_known = true;
+  core_->wake_all();
 }
 
 void Controller::clock_stepped(io::Duration by) {
-  for (auto& [name, memory] : parts_->memories) memory.clock_stepped(by);
-  for (auto& [name, draining] : parts_->draining) draining.since += by;
-  parts_->wake_all();
+  for (auto& [name, memory] : core_->memories) memory.clock_stepped(by);
+  for (auto& [name, draining] : core_->draining) draining.since += by;
+  core_->wake_all();
 }
 
 void Controller::pods_known() {
-  parts_->pods_known = true;
-  parts_->wake_all();
+  core_->pods_known = true;
+  core_->wake_all();
 }
 
 }  // namespace careen::nodemaintenance

@@ -5,63 +5,17 @@
 #include <memory>
 
 #include "controllers/nodemaintenance/controller_options.h"
-#include "controllers/nodemaintenance/survey.h"
-#include "io/log.h"
+#include "controllers/slot/host.h"
 #include "io/task.h"
-
-namespace careen::io {
-class Loop;
-class Metrics;
-class Problems;
-class Random;
-}  // namespace careen::io
-
-namespace careen::kube {
-class AtomPool;
-class Client;
-class EventRecorder;
-class NodeDecoder;
-class PodStore;
-struct Lease;
-struct Node;
-struct Object;
-template <class T>
-class Store;
-}  // namespace careen::kube
-
-namespace careen::budget {
-class Pauses;
-}
-
-namespace careen::drain {
-class Engine;
-}
+#include "io/time.h"
 
 namespace careen::nodemaintenance {
 
-struct ControllerParts {
-  io::Loop& loop;
-  kube::Client& client;
-  kube::AtomPool& atoms;
-  kube::NodeDecoder& decoder;
-  kube::Store<kube::Object>& maintenances;
-  kube::Store<kube::Node>& nodes;
-  kube::PodStore& pods;
-  kube::Store<kube::Lease>& leases;  // of the lease namespace, and maybe others
-  drain::Engine& engine;
-  kube::EventRecorder& events;
-  io::Metrics& metrics;
-  io::Problems& problems;
-  io::Random& random;
-  io::Log log;
-  // Null: nothing is ever paused. Must not tell of changes after the controller is gone.
-  budget::Pauses* pauses = nullptr;
-  DaemonSets daemon_sets = {};
-};
-
 class Controller {
  public:
-  Controller(ControllerParts parts, ControllerOptions options);
+  // The host must not tell of paused owners after the controller is gone; its leases are those of the lease namespace,
+  // and maybe others.
+  Controller(controllers::Host host, kube::Store<kube::Object>& maintenances, ControllerOptions options);
   ~Controller();
   Controller(const Controller&) = delete;
   Controller& operator=(const Controller&) = delete;
@@ -77,8 +31,8 @@ class Controller {
   void pods_known();
 
  private:
-  struct Parts;
-  std::unique_ptr<Parts> parts_;
+  struct Core;
+  std::unique_ptr<Core> core_;
 };
 
 }  // namespace careen::nodemaintenance

@@ -1,7 +1,7 @@
 // The lease of a node, taken and given back: what is written, and what becomes of it when that is refused.
 #include <fmt/format.h>
 
-#include "controllers/nodemaintenance/controller_parts.h"
+#include "controllers/nodemaintenance/controller_core.h"
 #include "controllers/nodemaintenance/node_lease.h"
 #include "io/problems.h"
 #include "kube/cache.h"
@@ -20,7 +20,7 @@ constexpr const char* kLeasesProblem = "write leases of nodes";
 constexpr const char* kDeleteLeasesProblem = "delete leases of nodes";
 }  // namespace
 
-Task<void> Controller::Parts::request_lease(std::string name, RequestLease effect) {
+Task<void> Controller::Core::request_lease(std::string name, RequestLease effect) {
   const Maintenance* maintenance = roster.find(name);
   if (!maintenance) co_return;
   const std::string ns = options.lease_namespace, lease = lease_name(maintenance->node);
@@ -53,7 +53,7 @@ Task<void> Controller::Parts::request_lease(std::string name, RequestLease effec
 }
 
 // Without the right to delete leases it is freed instead; without that either, it runs out by itself.
-Task<void> Controller::Parts::give_lease_back(std::string name, GiveLeaseBack effect) {
+Task<void> Controller::Core::give_lease_back(std::string name, GiveLeaseBack effect) {
   const Maintenance* maintenance = roster.find(name);
   if (!maintenance) co_return;
   const std::string ns = options.lease_namespace, lease = lease_name(maintenance->node);
@@ -92,7 +92,7 @@ Task<void> Controller::Parts::give_lease_back(std::string name, GiveLeaseBack ef
 }
 
 // What is there may be another than what was looked at.
-Task<void> Controller::Parts::look_at_lease(std::string ns, std::string lease, kube::ApiError error) {
+Task<void> Controller::Core::look_at_lease(std::string ns, std::string lease, kube::ApiError error) {
   if (kube::is_worth_a_look(error)) co_await leases.look(std::move(ns), std::move(lease));
 }
 

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "controllers/nodemaintenance/controller_parts.h"
+#include "controllers/nodemaintenance/controller_core.h"
 #include "controllers/nodemaintenance/drain_report.h"
 #include "controllers/nodemaintenance/names.h"
 #include "io/problems.h"
@@ -65,7 +65,7 @@ Json list_of(const std::vector<std::string>& texts) {
 
 }  // namespace
 
-Task<void> Controller::Parts::act(std::string name, Effect effect) {
+Task<void> Controller::Core::act(std::string name, Effect effect) {
   if (std::holds_alternative<Enlist>(effect)) {
     co_await enlist(name, true);
   } else if (std::holds_alternative<Mark>(effect)) {
@@ -89,7 +89,7 @@ Task<void> Controller::Parts::act(std::string name, Effect effect) {
   done(name);
 }
 
-Task<void> Controller::Parts::enlist(std::string name, bool announce) {
+Task<void> Controller::Core::enlist(std::string name, bool announce) {
   const Maintenance* maintenance = roster.find(name);
   if (!maintenance) co_return;
   Json patch = under_version(maintenance->version);
@@ -118,7 +118,7 @@ Task<void> Controller::Parts::enlist(std::string name, bool announce) {
   record(*maintenance, "Normal", "BeginMaintenance", "Begin a node maintenance");
 }
 
-Task<void> Controller::Parts::write_status(std::string name, WriteStatus effect) {
+Task<void> Controller::Core::write_status(std::string name, WriteStatus effect) {
   const Maintenance* maintenance = roster.find(name);
   if (!maintenance) co_return;
   const io::Wall now = p.loop.wall_now();
@@ -149,7 +149,7 @@ Task<void> Controller::Parts::write_status(std::string name, WriteStatus effect)
            fmt::format("the status of NodeMaintenance {} cannot be written: {}", name, error.message));
 }
 
-void Controller::Parts::status_is_written(const std::string& name, const WriteStatus& effect) {
+void Controller::Core::status_is_written(const std::string& name, const WriteStatus& effect) {
   clear(kObjectsProblem);
   const auto known = memories.find(name);
   const Maintenance* maintenance = roster.find(name);
@@ -183,7 +183,7 @@ void Controller::Parts::status_is_written(const std::string& name, const WriteSt
   }
 }
 
-Task<void> Controller::Parts::hold_node(std::string name, HoldNode effect) {
+Task<void> Controller::Core::hold_node(std::string name, HoldNode effect) {
   const Maintenance* maintenance = roster.find(name);
   if (!maintenance) co_return;
   const std::string node = maintenance->node;
@@ -201,16 +201,16 @@ Task<void> Controller::Parts::hold_node(std::string name, HoldNode effect) {
   }
 }
 
-kube::WriteRequest Controller::Parts::node_patch(const std::string& node, const drain::NodeChange& change,
-                                                 uint64_t version) const {
+kube::WriteRequest Controller::Core::node_patch(const std::string& node, const drain::NodeChange& change,
+                                                uint64_t version) const {
   return {.name = node, .body = change.merge_patch(version), .version = version};
 }
 
-kube::WriteRequest Controller::Parts::object_patch(const Maintenance& maintenance, Json patch) const {
+kube::WriteRequest Controller::Core::object_patch(const Maintenance& maintenance, Json patch) const {
   return {.name = maintenance.name, .body = patch.dump(), .version = maintenance.version};
 }
 
-bool Controller::Parts::node_is_written(const std::string& name, const kube::WriteResult& result) {
+bool Controller::Core::node_is_written(const std::string& name, const kube::WriteResult& result) {
   if (result.done()) {
     succeeded(name, kNodesProblem);
   } else {
@@ -219,7 +219,7 @@ bool Controller::Parts::node_is_written(const std::string& name, const kube::Wri
   return result.done();
 }
 
-Task<void> Controller::Parts::release_node(std::string name, ReleaseNode effect) {
+Task<void> Controller::Core::release_node(std::string name, ReleaseNode effect) {
   const Maintenance* maintenance = roster.find(name);
   if (!maintenance) co_return;
   const std::string node = maintenance->node;
@@ -232,7 +232,7 @@ Task<void> Controller::Parts::release_node(std::string name, ReleaseNode effect)
   if (released && !released->unschedulable) record_uncordon(*released);
 }
 
-Task<void> Controller::Parts::tell_lifecycle(std::string name, TellLifecycle effect) {
+Task<void> Controller::Core::tell_lifecycle(std::string name, TellLifecycle effect) {
   const Maintenance* maintenance = roster.find(name);
   if (!maintenance) co_return;
   const std::string node = maintenance->node;
@@ -257,7 +257,7 @@ Task<void> Controller::Parts::tell_lifecycle(std::string name, TellLifecycle eff
   failed(name, "writing the conditions of the node failed", kLifecycleProblem, answer.error());
 }
 
-Task<void> Controller::Parts::discharge(std::string name) {
+Task<void> Controller::Core::discharge(std::string name) {
   const Maintenance* maintenance = roster.find(name);
   if (!maintenance) co_return;
   const Maintenance leaving = *maintenance;
@@ -282,7 +282,7 @@ Task<void> Controller::Parts::discharge(std::string name) {
 }
 
 // Of a NodeMaintenance that went without letting go of its node.
-Task<void> Controller::Parts::release_orphan(std::string name) {
+Task<void> Controller::Core::release_orphan(std::string name) {
   const std::string key = "node/" + name;
   const kube::Node* node = p.nodes.find(name);
   const std::string owner = node ? orphaned_hold(world(), *node) : std::string();
@@ -299,23 +299,23 @@ Task<void> Controller::Parts::release_orphan(std::string name) {
   done(key);
 }
 
-void Controller::Parts::succeeded(const std::string& name, const std::string& problem) {
+void Controller::Core::succeeded(const std::string& name, const std::string& problem) {
   clear(problem);
   if (const auto memory = memories.find(name); memory != memories.end()) memory->second.trouble = {};
 }
 
-void Controller::Parts::complain(const std::string& name, const std::string& problem, const std::string& message) {
+void Controller::Core::complain(const std::string& name, const std::string& problem, const std::string& message) {
   complaints[problem].insert(name);
   p.problems.raise(problem, message);
 }
 
-void Controller::Parts::clear(const std::string& problem) {
+void Controller::Core::clear(const std::string& problem) {
   complaints.erase(problem);
   p.problems.clear(problem);
 }
 
-void Controller::Parts::failed(const std::string& name, std::string_view what, const std::string& problem,
-                               const kube::ApiError& error) {
+void Controller::Core::failed(const std::string& name, std::string_view what, const std::string& problem,
+                              const kube::ApiError& error) {
   const auto memory = memories.find(name);
   if (memory == memories.end()) return;
   Trouble& trouble = memory->second.trouble;
@@ -334,7 +334,7 @@ void Controller::Parts::failed(const std::string& name, std::string_view what, c
   }
 }
 
-void Controller::Parts::record(const Maintenance& maintenance, const char* type, const char* reason, const char* note) {
+void Controller::Core::record(const Maintenance& maintenance, const char* type, const char* reason, const char* note) {
   kube::EventRecord event;
   event.api = kube::EventRecord::Api::core_v1;
   event.regarding = {kResource.group + "/" + kResource.version, kResource.kind, "", maintenance.name, maintenance.uid,
@@ -346,7 +346,7 @@ void Controller::Parts::record(const Maintenance& maintenance, const char* type,
   p.events.record(std::move(event));
 }
 
-void Controller::Parts::record_uncordon(const kube::Node& node) {
+void Controller::Core::record_uncordon(const kube::Node& node) {
   kube::EventRecord event;
   event.api = kube::EventRecord::Api::core_v1;
   event.regarding = {"v1", "Node", "", node.name, node.uid, std::to_string(node.version)};

@@ -1,5 +1,7 @@
 #include "controllers/nodemaintenance/hosted.h"
 
+#include <fmt/format.h>
+
 #include <utility>
 
 #include "controllers/nodemaintenance/controller.h"
@@ -9,6 +11,7 @@
 #include "controllers/nodemaintenance/picture.h"
 #include "controllers/nodemaintenance/webhooks.h"
 #include "controllers/slot/controller.h"
+#include "controllers/slot/definition.h"
 #include "controllers/slot/host.h"
 #include "drain/engine.h"
 #include "kube/cache.h"
@@ -21,12 +24,6 @@ namespace {
 
 using io::Task;
 
-ControllerParts parts_of(controllers::Host& host, kube::Store<kube::Object>& maintenances) {
-  return {host.loop,   host.client, host.atoms,   host.decoder,    maintenances, host.nodes,
-          host.pods,   host.leases, host.engine,  host.events,     host.metrics, host.problems,
-          host.random, host.log,    &host.pauses, host.daemon_sets};
-}
-
 class Hosted final : public controllers::Controller {
  public:
   Hosted(controllers::Host host, ControllerOptions options)
@@ -34,7 +31,7 @@ class Hosted final : public controllers::Controller {
         watches_(host.watches),
         lease_namespace_(options.lease_namespace),
         watched_(watches_.objects(kResource)),
-        controller_(parts_of(host, watched_->store()), with_dry_run(std::move(options), host.dry_run)) {}
+        controller_(host, watched_->store(), with_dry_run(std::move(options), host.dry_run)) {}
 
   void watch() override {
     watches_.pods([this] { controller_.pods_known(); });
@@ -131,7 +128,14 @@ const controllers::Kind& kind() {
       .section = "maintenances",
       .object = kResource,
       .namespaces = {kLeaseNamespace},
+      .definition = [] { return controllers::shipped_definition("nodemaintenance"); },
       .job_of = job_of,
+      .way_out = [](std::string_view node) { return fmt::format("\"careen release {}\" ends it", node); },
+      .original = {.pod_label = "node-maintenance-operator",
+                   .known_by = {"--leader-elect", "--health-probe-bind-address", "--metrics-bind-address",
+                                "--enable-http2"},
+                   .usual_flags = {"--metrics-secure", "--metrics-bind-address=:8443", "--webhook-bind-address=:9443",
+                                   "--zap-time-encoding=rfc3339nano"}},
       .usual = [] { return with_options({}); },
       .with_flags = with_flags,
   };

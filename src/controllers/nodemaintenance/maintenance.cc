@@ -122,6 +122,11 @@ bool Maintenance::has_finalizer() const {
   return std::find(finalizers.begin(), finalizers.end(), kFinalizer) != finalizers.end();
 }
 
+const std::string& Maintenance::blocked_by() const {
+  const Condition* blocked = status.condition("Blocked");
+  return blocked && blocked->holds ? blocked->message : status.last_error;
+}
+
 bool Maintenance::before(const Maintenance& other) const {
   return std::tie(created, uid) < std::tie(other.created, other.uid);
 }

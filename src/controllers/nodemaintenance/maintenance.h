@@ -73,6 +73,8 @@ struct Maintenance {
   bool given_up() const { return status.phase == Phase::failed && status.lease_errors > kLeaseErrorsAllowed; }
   // The original operator has begun it, and careen has not taken it over yet.
   bool of_predecessor() const { return has_finalizer() && !marked && status.phase != Phase::none; }
+  // What keeps it from going on, for people; empty when nothing does.
+  const std::string& blocked_by() const;
   // It came first, so the node is its.
   bool before(const Maintenance& other) const;
 };

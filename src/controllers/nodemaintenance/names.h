@@ -19,6 +19,5 @@ inline constexpr std::string_view kLeaseHolder = "node-maintenance";
 inline constexpr std::string_view kLeaseNamespace = "medik8s-leases";
 inline constexpr std::string_view kLock = "135b1886.medik8s.io";
 inline constexpr std::string_view kWebhookPath = "/validate-nodemaintenance-medik8s-io-v1beta1-nodemaintenance";
-inline constexpr std::string_view kWebhookName = "vnodemaintenance.kb.io";
 
 }  // namespace careen::nodemaintenance

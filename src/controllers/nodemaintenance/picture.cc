@@ -26,6 +26,13 @@ std::string_view phase_text(const Maintenance& maintenance) {
   return maintenance.deleting ? "Ending" : name_of(maintenance.status.phase);
 }
 
+// As `careen status` has it.
+std::string state_text(const Maintenance& maintenance) {
+  if (maintenance.deleting) return "Releasing";
+  const std::string_view phase = name_of(maintenance.status.phase);
+  return phase.empty() ? "Pending" : std::string(phase);
+}
+
 std::string_view error_of(const Maintenance& maintenance) {
   return maintenance.mistake.empty() ? maintenance.status.last_error : maintenance.mistake;
 }
@@ -121,19 +128,25 @@ controllers::Job job_of(const kube::Object& object) {
   using Stage = controllers::Job::Stage;
   const Maintenance maintenance = parse_maintenance(object);
   const Status& status = maintenance.status;
-  controllers::Job job{.name = maintenance.name, .node = maintenance.node, .ending = maintenance.deleting};
+  controllers::Job job;
+  job.name = maintenance.name;
+  job.node = maintenance.node;
+  job.ending = maintenance.deleting;
+  job.given_up = maintenance.given_up();
+  job.state = state_text(maintenance);
+  job.reason = maintenance.reason;
+  job.blocked_by = maintenance.blocked_by();
+  job.percent = status.progress;
+  job.pending_pods = status.pending.size();
   if (const auto created = io::parse_rfc3339(maintenance.created)) job.created = *created;
   job.stage = status.phase == Phase::none      ? Stage::waiting
               : status.phase == Phase::running ? Stage::working
               : status.phase == Phase::failed  ? Stage::failed
                                                : Stage::ready;
-  const Condition* blocked = status.condition("Blocked");
   if (!maintenance.mistake.empty()) {
     job.held_up = maintenance.mistake;
-  } else if (blocked && blocked->holds) {
-    job.held_up = blocked->message;
-  } else if (!status.last_error.empty()) {
-    job.held_up = status.last_error;
+  } else if (!job.blocked_by.empty()) {
+    job.held_up = job.blocked_by;
   } else {
     job.held_up =
         status.pending.empty() ? "it has not been taken up" : fmt::format("{} pods are left", status.pending.size());

@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <yaml-cpp/yaml.h>
 
 #include <functional>
 #include <map>
@@ -15,55 +14,24 @@
 #include <utility>
 #include <vector>
 
-#include "budget/pause.h"
+#include "budget/ledger.h"
 #include "controllers/nodemaintenance/controller.h"
+#include "controllers/nodemaintenance/hosted.h"
 #include "controllers/nodemaintenance/names.h"
-#include "drain/engine.h"
+#include "controllers/slot/definition.h"
 #include "drain/holds.h"
-#include "io/metrics.h"
-#include "io/problems.h"
-#include "io/sync.h"
+#include "drain/test_process.h"
+#include "io/test_log.h"
 #include "io/virtual_time.h"
-#include "kube/client.h"
 #include "kube/decode.h"
-#include "kube/disruption_budget.h"
-#include "kube/events.h"
-#include "kube/reflector.h"
-#include "kube/sink.h"
+#include "kube/watched.h"
 #include "sim/cluster.h"
-#include "source_dir.h"
 
 namespace careen::nodemaintenance {
 
-// A scalar in quotes is text; others are what they look like.
-inline kube::Json json_of(const YAML::Node& yaml) {
-  if (yaml.IsMap()) {
-    kube::Json out = kube::Json::object();
-    for (const auto& item : yaml) {
-      const std::string key = item.first.as<std::string>();
-      out.set({key}, json_of(item.second));
-    }
-    return out;
-  }
-  if (yaml.IsSequence()) {
-    kube::Json out = kube::Json::array();
-    for (const auto& item : yaml) out.push_back(json_of(item));
-    return out;
-  }
-  const std::string text = yaml.Scalar();
-  if (yaml.Tag() == "!") return text;
-  if (text == "true" || text == "false") return text == "true";
-  if (const auto parsed = kube::Json::parse(text); parsed && parsed->view().integer()) return *parsed;
-  return text;
-}
-
-inline kube::Json definition() {
-  return json_of(YAML::LoadFile(test::source_path("deploy/crds/nodemaintenance.yaml")));
-}
-
 // As the original's: neither conditions nor spec.drain.
 inline kube::Json original_definition() {
-  kube::Json whole = definition();
+  kube::Json whole = kind().definition();
   kube::Json version(whole.at("/spec/versions/0"));
   version.remove({"additionalPrinterColumns"});
   version.remove({"schema", "openAPIV3Schema", "properties", "status", "properties", "conditions"});
@@ -72,13 +40,13 @@ inline kube::Json original_definition() {
   return whole;
 }
 
-struct LogLines : io::LogSink {
-  bool enabled(io::LogLevel) const override { return true; }
-  void write(io::LogLevel, std::string_view, std::string_view message, const io::LogFields&) override {
-    lines.emplace_back(message);
-  }
-  int count(std::string_view text) const { return static_cast<int>(std::count(lines.begin(), lines.end(), text)); }
-  std::vector<std::string> lines;
+// The tests watch what the controller needs by themselves.
+struct NoWatches final : controllers::Watches {
+  void pods(std::function<void()>) override {}
+  void disruption_budgets() override {}
+  void leases(const std::string&, std::function<void()>) override {}
+  void workloads(kube::WorkloadKind) override {}
+  std::unique_ptr<kube::Watched<kube::Object>> objects(const kube::Resource&) override { return nullptr; }
 };
 
 class MaintenanceTest : public testing::Test {
@@ -86,7 +54,7 @@ class MaintenanceTest : public testing::Test {
   static constexpr const char* kMaintenances = "/apis/nodemaintenance.medik8s.io/v1beta1/nodemaintenances";
   static constexpr const char* kLeases = "/apis/coordination.k8s.io/v1/namespaces/medik8s-leases/leases";
 
-  explicit MaintenanceTest(const kube::Json& crd = definition()) {
+  explicit MaintenanceTest(const kube::Json& crd = kind().definition()) {
     cluster.pods.set_times({io::milliseconds{100}, io::milliseconds{200}});
     cluster.network.treat = [this](const sim::Sending& sending) {
       if (!sending.stream && sending.client.starts_with("careen") && sending.writes()) {
@@ -95,25 +63,39 @@ class MaintenanceTest : public testing::Test {
       return treat && !sending.stream ? treat(sending.request) : sim::Treatment{};
     };
     cluster.api.observe([this](const sim::Change& change) { observe(change); });
-    EXPECT_EQ(ask("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", crd.dump()), 201);
+    EXPECT_EQ(ask("POST", controllers::kDefinitionsPath, crd.dump()), 201);
     put("/api/v1/namespaces/shop", R"({"apiVersion":"v1","kind":"Namespace","status":{"phase":"Active"}})");
     put("/api/v1/namespaces/default", R"({"apiVersion":"v1","kind":"Namespace","status":{"phase":"Active"}})");
   }
 
-  struct Process {
+  struct Process : drain::TestProcess {
     Process(MaintenanceTest& test, ControllerOptions options)
-        : loop(test.time.make_loop()),
-          transport(test.cluster.network.connect(*loop, "careen")),
+        : TestProcess(test.time.make_loop(), test.cluster.network),
           engine({*loop, client, pods, budgets, {}, nullptr, metrics, problems, io::Log{}, &pauses, &nodes}, {}),
-          controller({*loop, client, atoms, decoder, maintenances, nodes, pods, leases, engine, events, metrics,
-                      problems, random, io::Log(test.log, ""), &pauses},
-                     std::move(options)) {
+          controller({*loop,
+                      client,
+                      atoms,
+                      decoder,
+                      nodes,
+                      pods,
+                      leases,
+                      engine,
+                      ledger,
+                      pauses,
+                      events,
+                      metrics,
+                      problems,
+                      random,
+                      io::Log(test.log, ""),
+                      watches,
+                      {}},
+                     maintenances, std::move(options)) {
       for (kube::Reflector* one : {&pod_reflector, &budget_reflector, &lease_reflector, &node_reflector, &reflector}) {
         scope.spawn(one->run());
       }
       scope.spawn(start());
       scope.spawn(tell_pods());
-      scope.spawn(tell_budgets());
+      scope.spawn(tell_budgets(engine));
       scope.spawn(tell_leases());
       scope.spawn(events.run());
       scope.spawn(engine.run());
@@ -128,10 +110,6 @@ class MaintenanceTest : public testing::Test {
       engine.pods_known();
       controller.pods_known();
     }
-    io::Task<void> tell_budgets() {
-      co_await budget_reflector.synced_gate().wait();
-      engine.budgets_known();
-    }
     io::Task<void> tell_leases() {
       co_await lease_reflector.synced_gate().wait();
       controller.leases_known();
@@ -142,34 +120,19 @@ class MaintenanceTest : public testing::Test {
       return options;
     }
 
-    std::unique_ptr<io::Loop> loop;
-    std::unique_ptr<kube::Transport> transport;
-    io::Metrics metrics;
-    io::Random random{3};
-    io::Problems problems{io::Log{}};
-    kube::Client client{*loop, *transport, metrics, random};
-    kube::AtomPool atoms;
     kube::NodeDecoder decoder{atoms};
     kube::Store<kube::Object> maintenances;
     kube::Store<kube::Node> nodes;
-    kube::PodStore pods{atoms};
     kube::Store<kube::Lease> leases;
-    kube::Store<kube::DisruptionBudget> budgets;
-    kube::EventRecorder events{*loop, client, metrics, problems, "host"};
-    budget::Pauses pauses;
     std::unique_ptr<kube::Sink> sink =
         kube::make_sink(maintenances, [](kube::RawObject& raw) { return kube::decode_object(raw); });
     std::unique_ptr<kube::Sink> node_sink = kube::make_sink(nodes, decoder);
-    std::unique_ptr<kube::Sink> pod_sink = kube::make_sink(pods);
     std::unique_ptr<kube::Sink> lease_sink = kube::make_sink(leases, atoms);
-    std::unique_ptr<kube::Sink> budget_sink =
-        kube::make_sink(budgets, [](kube::RawObject& raw) { return kube::decode_disruption_budget(raw); });
-    kube::Reflector reflector{*loop, client, metrics, problems, random, *sink, {kResource}};
-    kube::Reflector node_reflector{*loop, client, metrics, problems, random, *node_sink, {kube::resources::nodes}};
-    kube::Reflector pod_reflector{*loop, client, metrics, problems, random, *pod_sink, {kube::resources::pods}};
-    kube::Reflector lease_reflector{*loop, client, metrics, problems, random, *lease_sink, lease_options()};
-    kube::Reflector budget_reflector{
-        *loop, client, metrics, problems, random, *budget_sink, {kube::resources::disruption_budgets}};
+    kube::Reflector reflector = reflect(*sink, {kResource});
+    kube::Reflector node_reflector = reflect(*node_sink, {kube::resources::nodes});
+    kube::Reflector lease_reflector = reflect(*lease_sink, lease_options());
+    budget::Ledger ledger{*loop, client, problems, io::Log{}, metrics, std::nullopt};
+    NoWatches watches;
     drain::Engine engine;
     Controller controller;
     io::Scope scope{*loop};
@@ -323,7 +286,7 @@ class MaintenanceTest : public testing::Test {
   io::VirtualTime time;
   std::unique_ptr<io::Loop> server = time.make_loop();
   sim::Cluster cluster{*server};
-  std::shared_ptr<LogLines> log = std::make_shared<LogLines>();
+  std::shared_ptr<io::LogLines> log = std::make_shared<io::LogLines>();
   std::function<sim::Treatment(const kube::Request&)> treat;
   std::vector<std::string> sent;  // by careen, writes only
   std::vector<bool> cordons;      // after each change of a node

@@ -1,7 +1,9 @@
-// What an object of a controller's own kind asks for, in terms that all controllers share: plans and views follow jobs
-// without knowing the kinds.
+// What an object of a controller's own kind asks for, in terms that all controllers share: plans, views and commands
+// follow jobs without knowing the kinds.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 
 #include "io/time.h"
@@ -19,8 +21,18 @@ struct Job {
   std::string node;
   io::Wall created{};
   Stage stage = Stage::waiting;
-  bool ending = false;  // the object is being deleted
-  std::string held_up;  // what keeps it from the next stage, for people
+  bool ending = false;    // the object is being deleted
+  bool given_up = false;  // nothing happens any more until it is deleted
+  std::string held_up;    // what keeps it from the next stage, for people
+  // The rest is for people alone, as `careen status` shows it.
+  std::string state;                   // in the words of the kind
+  std::string reason;                  // why somebody asked for it
+  std::string blocked_by;              // what will not go away by itself soon; empty: nothing
+  std::optional<int64_t> percent;      // of the way to `ready`
+  std::optional<size_t> pending_pods;  // those that have to leave and have not
+
+  // The job wants its node to be kept out.
+  bool holds_node() const { return !ending && !given_up; }
 };
 
 }  // namespace careen::controllers

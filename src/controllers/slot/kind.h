@@ -16,8 +16,9 @@ class App;
 }
 
 namespace careen::kube {
+class Json;
 struct Object;
-}
+}  // namespace careen::kube
 
 namespace careen::web {
 struct WebhookParts;
@@ -39,6 +40,15 @@ class Choice {
   virtual std::vector<web::Route> webhooks(const web::WebhookParts& parts) const = 0;
 };
 
+// The program that a controller replaces.
+struct Original {
+  std::string_view pod_label;  // that its pods have; empty: it is not told by one
+  // Where its image has it as /manager, careen starts like it: flags that no other of these programs has, and what it
+  // does without any, as flags of careen.
+  std::vector<std::string_view> known_by;
+  std::vector<std::string_view> usual_flags;
+};
+
 struct Kind {
   std::string_view name;          // as in --controllers, in the holds of its objects, and before the slash: name/object
   std::string_view short_name;    // of its objects, for people who type
@@ -47,7 +57,11 @@ struct Kind {
   std::string_view section;       // of its objects in documents
   kube::Resource object;          // its own custom resource, cluster-scoped
   std::vector<std::string_view> namespaces;  // that it works in besides careen's own
+  kube::Json (*definition)();                // the CustomResourceDefinition that is installed with careen
   Job (*job_of)(const kube::Object& object);
+  // What people can do to have such an object let go of its node; null: it lets go when it is done.
+  std::string (*way_out)(std::string_view node) = nullptr;
+  Original original = {};
   // With the options that it has when nobody says otherwise.
   std::shared_ptr<const Choice> (*usual)();
   // With the options that the flags give it, which join those of `careen run`: it is right once they have been parsed.

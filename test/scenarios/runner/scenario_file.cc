@@ -6,10 +6,10 @@
 
 #include "actions.h"
 #include "config/yaml_document.h"
+#include "controllers/slot/definition.h"
 #include "controllers/slot/kind.h"
 #include "expectations.h"
 #include "replica/controllers.h"
-#include "source_dir.h"
 
 namespace careen::scenarios {
 
@@ -152,8 +152,9 @@ class ScenarioReader {
     const Value* workloads = fields.find("workloads");
     const Value* budgets = fields.find("budgets");
     const Value* others = fields.find("objects");
-    for (const controllers::Kind* kind : scenario_.careen.controllers)
-      scenario_.objects.push_back(definition_of(*kind));
+    for (const controllers::Kind* kind : scenario_.careen.controllers) {
+      scenario_.objects.push_back({controllers::kDefinitionsPath, kind->definition(), true});
+    }
     std::vector<std::string> parts;
     const auto take = [&](const Value* value, auto read, std::string_view what) {
       if (!value) return;
@@ -167,22 +168,6 @@ class ScenarioReader {
     take(budgets, read_budgets, "budgets");
     take(others, read_paths, "other objects");
     scenario_.summary = fmt::format("{}", fmt::join(parts, ", "));
-  }
-
-  // The definition that is deployed with careen.
-  PlannedObject definition_of(const controllers::Kind& kind) {
-    Reading here = reading_;
-    here.directory.clear();
-    const Value name{.kind = Value::Kind::string,
-                     .where = root_.where,
-                     .text = test::source_path(fmt::format("deploy/crds/{}.yaml", kind.name)),
-                     .integer = {},
-                     .items = {},
-                     .entries = {}};
-    const auto document = config::Document::parse(here.file(name).value_or(""));
-    if (!document) faults_.add(root_.where, fmt::format("{}: {}", name.text, document.error().message));
-    return {"/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
-            document ? to_json(document->root()) : kube::Json(), true};
   }
 
   // A point in time: since the start of the run, or a time of day if the start is one.

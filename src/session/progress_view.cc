@@ -1,4 +1,4 @@
-#include "commands/progress_view.h"
+#include "session/progress_view.h"
 
 #include <fmt/format.h>
 

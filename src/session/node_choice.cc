@@ -1,4 +1,4 @@
-#include "commands/node_choice.h"
+#include "session/node_choice.h"
 
 #include <fmt/format.h>
 

@@ -9,7 +9,7 @@
 #include "controllers/nodemaintenance/controller.h"
 #include "controllers/nodemaintenance/controller_meters.h"
 #include "controllers/nodemaintenance/decide.h"
-#include "controllers/nodemaintenance/pace.h"
+#include "controllers/nodemaintenance/write_turns.h"
 #include "io/sync.h"
 #include "kube/node.h"
 #include "kube/object_writer.h"
@@ -18,8 +18,8 @@
 
 namespace careen::nodemaintenance {
 
-struct Controller::Parts {
-  Parts(ControllerParts parts, ControllerOptions wanted);
+struct Controller::Core {
+  Core(controllers::Host host, kube::Store<kube::Object>& store, ControllerOptions wanted);
 
   // Waking (controller.cc).
   void maintenance_changed(const kube::Object* before, const kube::Object* after);
@@ -31,7 +31,7 @@ struct Controller::Parts {
 
   // Deciding.
   World world() const;
-  const budget::Pause* pause() const { return p.pauses ? p.pauses->of("") : nullptr; }
+  const budget::Pause* pause() const { return p.pauses.of(""); }
   Memory& memory_of(const Maintenance& maintenance);
   void decide_one(const std::string& key);
   void decide_maintenance(const std::string& name);
@@ -78,7 +78,7 @@ struct Controller::Parts {
     bool told = false;  // that it lasts
   };
 
-  ControllerParts p;
+  controllers::Host p;
   ControllerOptions options;
   kube::ObjectWriter<kube::Object> maintenances;
   kube::ObjectWriter<kube::Node> nodes;
@@ -86,7 +86,7 @@ struct Controller::Parts {
   Roster roster;
   kube::WorkQueue queue;
   Meters meters;
-  Pace pace;
+  WriteTurns turns;
   std::map<std::string, Memory, std::less<>> memories;    // by name
   std::map<std::string, Draining, std::less<>> draining;  // by name
   std::map<std::string, std::string, std::less<>> rehearsed;

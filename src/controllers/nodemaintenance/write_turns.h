@@ -1,4 +1,4 @@
-// The pace of progress writes: all maintenances together write no more often than this, those that wait longest first.
+// The turns of progress writes: all maintenances together write no more often than this, those that wait longest first.
 #pragma once
 
 #include <algorithm>
@@ -10,10 +10,10 @@
 
 namespace careen::nodemaintenance {
 
-class Pace {
+class WriteTurns {
  public:
   // `offer` is told whose turn it is.
-  Pace(io::Loop& loop, io::Duration interval, std::function<void(const std::string&)> offer)
+  WriteTurns(io::Loop& loop, io::Duration interval, std::function<void(const std::string&)> offer)
       : loop_(loop), interval_(interval), alarm_(loop, [this, offer = std::move(offer)] {
           if (!waiting_.empty()) offer(waiting_.front());
         }) {}

@@ -165,8 +165,8 @@ struct Drain {
   bool may_be_refused() const { return !options.force || !options.ignore_daemon_sets || !options.delete_emptydir_data; }
 };
 
-struct Engine::Parts {
-  Parts(Engine& engine, EngineParts parts, EngineOptions options);
+struct Engine::Core {
+  Core(Engine& engine, EngineParts parts, EngineOptions options);
 
   // Drains (engine.cc).
   void begin(const Key& key, const std::string& node_uid, Options options);

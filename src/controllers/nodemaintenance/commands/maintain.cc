@@ -4,18 +4,23 @@
 #include <map>
 
 #include "cli/redraw.h"
-#include "commands/kube_session.h"
-#include "commands/maintenances.h"
-#include "commands/node_choice.h"
+#include "controllers/nodemaintenance/commands/commands.h"
+#include "controllers/nodemaintenance/commands/maintenances.h"
 #include "controllers/nodemaintenance/names.h"
 #include "kube/json.h"
 #include "kube/name_order.h"
+#include "session/kube_session.h"
+#include "session/node_choice.h"
+#include "session/object_watch.h"
 
-namespace careen::app {
+namespace careen::nodemaintenance {
 
+using app::Colour;
+using app::kFailed;
+using app::kInterrupted;
+using app::KubeSession;
+using app::NodeView;
 using io::Task;
-using nodemaintenance::kResource;
-using nodemaintenance::Phase;
 
 namespace {
 
@@ -35,13 +40,13 @@ kube::Json document_of(const std::string& name, const std::string& node, const s
 class Follower {
  public:
   Follower(KubeSession& session, const std::vector<std::string>& names)
-      : session_(session), watch_(session), begun_(session.loop.now()) {
+      : session_(session), changed_(session.loop), watch_(session, kResource, changed_), begun_(session.loop.now()) {
     for (const std::string& name : names) open_[name] = {};
   }
 
   Task<int> main(io::Duration timeout) {
     session_.heeds_interrupt = true;
-    const bool in_time = co_await ends_within(session_.loop, timeout, followed_or_interrupted());
+    const bool in_time = co_await app::ends_within(session_.loop, timeout, followed_or_interrupted());
     session_.screen.redraw({});
     if (session_.interrupted.is_open()) {
       session_.screen.note("Interrupted: the maintenance goes on without this command; \"careen release\" ends it.");
@@ -72,7 +77,7 @@ class Follower {
     while (true) {
       show();
       if (open_.empty()) co_return;
-      co_await ends_within(session_.loop, kRedrawEvery, watch_.changed());
+      co_await app::heard_within(session_.loop, app::kRedrawEvery, changed_);
     }
   }
 
@@ -87,7 +92,7 @@ class Follower {
         it = open_.erase(it);
         continue;
       }
-      const Maintenance maintenance = nodemaintenance::parse_maintenance(*object);
+      const Maintenance maintenance = parse_maintenance(*object);
       if (ended(maintenance)) {
         taken_up = true;
         it = open_.erase(it);
@@ -98,7 +103,7 @@ class Follower {
       tell(maintenance, views.back(), it->second);
       ++it;
     }
-    session_.screen.redraw(frame(views, session_.screen));
+    session_.screen.redraw(app::frame(views, session_.screen));
     if (taken_up || open_.empty() || session_.loop.now() - begun_ < kNobodyThere) return;
     if (std::exchange(warned_, true)) return;
     session_.screen.warning("nobody has taken it up yet: does \"careen run\", or node-maintenance-operator, run here?");
@@ -118,7 +123,7 @@ class Follower {
 
   // For output that is not a terminal.
   void tell(const Maintenance& maintenance, const NodeView& view, Told& told) {
-    const std::string why = blocked_by(maintenance);
+    const std::string why = maintenance.blocked_by();
     const bool news = told.gone != view.gone || told.total != view.total || told.blocked != why || !told.seen;
     told = {true, view.gone, view.total, why};
     if (!news || session_.screen.live() || maintenance.status.phase == Phase::none) return;
@@ -127,7 +132,8 @@ class Follower {
   }
 
   KubeSession& session_;
-  MaintenanceWatch watch_;
+  io::Signal changed_;
+  app::ObjectWatch watch_;
   io::Steady begun_;
   std::map<std::string, Told, kube::NameOrder> open_;
   bool failed_ = false;
@@ -138,7 +144,7 @@ class Follower {
 
 Task<int> maintain_nodes(KubeSession& session, MaintainOptions options) {
   // Where a webhook checks the node too, this is for its better words; where there is none it is the only check.
-  const ChosenNodes chosen = co_await choose_nodes(session, {options.nodes, ""});
+  const app::ChosenNodes chosen = co_await app::choose_nodes(session, {options.nodes, ""});
   if (!chosen.forbidden && !chosen.errors.empty()) {
     for (const std::string& error : chosen.errors) session.screen.error(error);
     co_return kFailed;
@@ -154,7 +160,7 @@ Task<int> maintain_nodes(KubeSession& session, MaintainOptions options) {
       continue;
     }
     failed = true;
-    session.screen.error(answer.error().not_found() ? missing_kind() : server_error(answer.error()));
+    session.screen.error(answer.error().not_found() ? missing_kind() : app::server_error(answer.error()));
     if (answer.error().not_found()) co_return kFailed;
   }
   if (!options.wait || created.empty()) co_return failed ? kFailed : 0;
@@ -163,4 +169,4 @@ Task<int> maintain_nodes(KubeSession& session, MaintainOptions options) {
   co_return code == 0 && failed ? kFailed : code;
 }
 
-}  // namespace careen::app
+}  // namespace careen::nodemaintenance

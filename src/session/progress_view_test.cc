@@ -1,11 +1,11 @@
-#include "commands/progress_view.h"
+#include "session/progress_view.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "cli/terminal_table.h"
-#include "commands/drain_report.h"
+#include "session/drain_report.h"
 
 namespace careen::app {
 namespace {

@@ -13,6 +13,6 @@ class Changes;
 struct Shown;
 
 // `changes` and what is shown must outlive it. `plan` may be empty.
-web::ViewSource view_source(Shown shown, Changes& changes, std::function<io::Task<std::string>(int hours)> plan = {});
+web::ViewAnswers view_answers(Shown shown, Changes& changes, std::function<io::Task<std::string>(int hours)> plan = {});
 
 }  // namespace careen::view

@@ -1,4 +1,4 @@
-#include "commands/cluster_flags.h"
+#include "session/cluster_flags.h"
 
 #include <CLI/CLI.hpp>
 
@@ -30,6 +30,11 @@ void add_duration_flag(CLI::App& command, const std::string& flag, const std::st
           },
           help)
       ->type_name("DURATION");
+}
+
+void add_wait_timeout(CLI::App& command, io::Duration& timeout) {
+  add_duration_flag(command, "--timeout", "How long --wait waits at most; 0: no limit [0s]",
+                    [&timeout](io::Duration value) { timeout = value; });
 }
 
 }  // namespace careen::app

@@ -1,4 +1,4 @@
-#include "view/view_source.h"
+#include "view/view_answers.h"
 
 #include <memory>
 #include <utility>
@@ -29,28 +29,28 @@ std::string unknown(const replica::Replica& replica) {
 
 }  // namespace
 
-web::ViewSource view_source(Shown shown, Changes& changes, std::function<io::Task<std::string>(int hours)> plan) {
-  web::ViewSource source;
+web::ViewAnswers view_answers(Shown shown, Changes& changes, std::function<io::Task<std::string>(int hours)> plan) {
+  web::ViewAnswers answers;
   replica::Replica& replica = shown.replica;
-  source.leading = [&replica] { return answers_itself(replica); };
-  source.unknown = [&replica] { return unknown(replica); };
-  source.fleet = [shown]() -> web::Pieces {
+  answers.leading = [&replica] { return answers_itself(replica); };
+  answers.unknown = [&replica] { return unknown(replica); };
+  answers.fleet = [shown]() -> web::Pieces {
     const auto pieces = std::make_shared<FleetPieces>(shown);
     return [pieces](std::string& into) { return pieces->read(into); };
   };
-  source.stream = [&changes] { return changes.listen(); };
-  source.node = [shown](std::string_view name) { return story(shown, name); };
+  answers.stream = [&changes] { return changes.listen(); };
+  answers.node = [shown](std::string_view name) { return story(shown, name); };
   for (const controllers::Kind* kind : replica::controller_kinds()) {
     const kube::Resource& object = kind->object;
-    source.objects[object.plural] = {object.kind,
-                                     [shown, &object](std::string_view name) -> std::optional<std::string> {
-                                       const auto node = node_of_object(shown.replica, object.plural, name);
-                                       return node ? story(shown, *node) : std::nullopt;
-                                     }};
+    answers.objects[object.plural] = {object.kind,
+                                      [shown, &object](std::string_view name) -> std::optional<std::string> {
+                                        const auto node = node_of_object(shown.replica, object.plural, name);
+                                        return node ? story(shown, *node) : std::nullopt;
+                                      }};
   }
-  source.timeline = [shown](std::string_view node) { return timeline_document(shown, node); };
-  source.plan = std::move(plan);
-  return source;
+  answers.timeline = [shown](std::string_view node) { return timeline_document(shown, node); };
+  answers.plan = std::move(plan);
+  return answers;
 }
 
 }  // namespace careen::view

@@ -27,4 +27,7 @@ void add_json_flag(CLI::App& command, bool& json);
 void add_duration_flag(CLI::App& command, const std::string& flag, const std::string& help,
                        std::function<void(io::Duration)> take);
 
+// --timeout, of a --wait.
+void add_wait_timeout(CLI::App& command, io::Duration& timeout);
+
 }  // namespace careen::app

@@ -3,15 +3,20 @@
 #include <algorithm>
 #include <set>
 
-#include "commands/kube_session.h"
-#include "commands/maintenances.h"
 #include "config/suggest.h"
+#include "controllers/nodemaintenance/commands/commands.h"
+#include "controllers/nodemaintenance/commands/maintenances.h"
 #include "controllers/nodemaintenance/names.h"
+#include "session/kube_session.h"
+#include "session/object_watch.h"
 
-namespace careen::app {
+namespace careen::nodemaintenance {
 
+using app::kFailed;
+using app::kInterrupted;
+using app::KubeSession;
+using app::Screen;
 using io::Task;
-using nodemaintenance::kResource;
 
 namespace {
 
@@ -46,14 +51,14 @@ std::vector<Maintenance> chosen(const std::vector<Maintenance>& all, const Relea
 }
 
 Task<void> until_gone(KubeSession& session, std::set<std::string> uids) {
-  MaintenanceWatch watch(session);
+  io::Signal changed(session.loop);
+  app::ObjectWatch watch(session, kResource, changed);
   co_await watch.known().wait();
   while (true) {
-    const auto all = watch.all();
-    const bool there =
-        std::any_of(all.begin(), all.end(), [&](const Maintenance& one) { return uids.contains(one.uid); });
+    bool there = false;
+    watch.store().for_each([&](const kube::Object& object) { there |= uids.contains(parse_maintenance(object).uid); });
     if (!there) co_return;
-    co_await watch.changed();
+    co_await changed.wait();
   }
 }
 
@@ -63,7 +68,7 @@ Task<void> gone_or_interrupted(KubeSession& session, std::set<std::string> uids)
 
 Task<int> wait_until_gone(KubeSession& session, std::set<std::string> uids, io::Duration timeout) {
   session.heeds_interrupt = true;
-  const bool in_time = co_await ends_within(session.loop, timeout, gone_or_interrupted(session, std::move(uids)));
+  const bool in_time = co_await app::ends_within(session.loop, timeout, gone_or_interrupted(session, std::move(uids)));
   if (session.interrupted.is_open()) {
     session.screen.note("Interrupted: the deletion goes on without this command.");
     co_return kInterrupted;
@@ -76,14 +81,16 @@ Task<int> wait_until_gone(KubeSession& session, std::set<std::string> uids, io::
 }  // namespace
 
 Task<int> release_nodes(KubeSession& session, ReleaseOptions options) {
-  const auto all = co_await list_maintenances(session);
-  if (!all) {
-    session.screen.error(all.error().not_found() ? missing_kind() : server_error(all.error()));
+  const auto listed = co_await app::list_objects(session, kResource);
+  if (!listed) {
+    session.screen.error(listed.error().not_found() ? missing_kind() : app::server_error(listed.error()));
     co_return kFailed;
   }
+  std::vector<Maintenance> all;
+  for (const kube::Object& object : *listed) all.push_back(parse_maintenance(object));
   bool failed = false;
   std::set<std::string> uids;
-  for (const Maintenance& maintenance : chosen(*all, options, session.screen, failed)) {
+  for (const Maintenance& maintenance : chosen(all, options, session.screen, failed)) {
     if (!uids.insert(maintenance.uid).second) continue;
     kube::DeleteOptions what;
     what.preconditions.uid = maintenance.uid;
@@ -93,11 +100,11 @@ Task<int> release_nodes(KubeSession& session, ReleaseOptions options) {
       continue;
     }
     failed = true;
-    session.screen.error(server_error(answer.error()));
+    session.screen.error(app::server_error(answer.error()));
   }
   if (!options.wait || uids.empty()) co_return failed ? kFailed : 0;
   const int code = co_await wait_until_gone(session, std::move(uids), options.timeout);
   co_return code == 0 && failed ? kFailed : code;
 }
 
-}  // namespace careen::app
+}  // namespace careen::nodemaintenance

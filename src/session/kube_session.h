@@ -8,15 +8,20 @@
 #include <string_view>
 #include <vector>
 
+#include "cli/command_set.h"
 #include "cli/screen.h"
-#include "commands/node_commands.h"
-#include "commands/view_source.h"
 #include "io/loop.h"
 #include "io/metrics.h"
 #include "io/problems.h"
 #include "io/random.h"
 #include "io/sync.h"
 #include "kube/cluster.h"
+#include "session/cluster_flags.h"
+
+namespace careen::io {
+class Files;
+class RealLoop;
+}  // namespace careen::io
 
 namespace careen::app {
 
@@ -50,8 +55,12 @@ class KubeSession {
   kube::AtomPool& atoms{cluster.atoms()};
   kube::NodeDecoder& nodes{cluster.node_decoder()};
 
-  // Where view documents can be had; not set where there are none.
-  std::function<io::Task<ViewResult<std::unique_ptr<ViewSource>>>(ViewOptions)> open_view;
+  // What else there is of the outside world where a command runs in a process of its own; null on the model cluster.
+  struct Process {
+    io::RealLoop& loop;
+    io::Files& files;
+  };
+  const Process* process = nullptr;
 
   // Opened by the first Ctrl-C; the second one ends the process, as the first does unless a command heeds it.
   io::Gate interrupted;

@@ -1,4 +1,4 @@
-#include "commands/kube_session.h"
+#include "session/kube_session.h"
 
 #include <fmt/format.h>
 #include <pwd.h>
@@ -132,8 +132,9 @@ int run_on_cluster(const ClusterOptions& options, const Command& command) {
     return kFailed;
   }
   io::Random random;
+  const KubeSession::Process process{loop, files};
   KubeSession session({loop, std::move(*access), kube::over_http(loop, files), random, screen, user_at_host()});
-  session.open_view = [&](ViewOptions view) { return open_view({loop, files, random}, std::move(view)); };
+  session.process = &process;
   const auto watch = io::watch_signals(loop, {SIGTERM, SIGINT}, [&](int) {
     if (!session.heeds_interrupt || session.interrupted.is_open()) ::_exit(kInterrupted);
     session.interrupted.open();

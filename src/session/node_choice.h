@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "commands/kube_session.h"
 #include "kube/node.h"
+#include "session/kube_session.h"
 
 namespace careen::app {
 

@@ -1,4 +1,4 @@
-#include "commands/drain_report.h"
+#include "session/drain_report.h"
 
 #include <fmt/format.h>
 

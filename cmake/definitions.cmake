@@ -1,0 +1,10 @@
+# Makes generated/definitions.h of deploy/crds: a table of their texts, each by the name of its file.
+file(GLOB definitions CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/deploy/crds/*.yaml)
+set(DEFINITION_LINES "")
+foreach(definition ${definitions})
+  cmake_path(GET definition STEM name)
+  file(READ ${definition} text)
+  string(APPEND DEFINITION_LINES "    {\"${name}\", R\"definition(${text})definition\"},\n")
+endforeach()
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${definitions})
+configure_file(cmake/definitions.h.in generated/definitions.h @ONLY)
