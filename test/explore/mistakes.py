@@ -23,6 +23,8 @@ CONTROLLER = "controllers/profiles/controller.cc"
 BEGUN = "controllers/profiles/controller_begun.cc"
 MESSAGES = "controllers/profiles/controller_messages.cc"
 DECIDE = "controllers/profiles/decide.cc"
+POSTING = "controllers/profiles/message_posting.cc"
+BEGUN_TRANSITIONS = "controllers/profiles/begun_transitions.cc"
 TAKER = "controllers/profiles/lease_taker.cc"
 LEDGER = "budget/ledger.cc"
 
@@ -31,14 +33,14 @@ LEDGER = "budget/ledger.cc"
 MISTAKES = [
     ("no-reservation", "a place is reserved when the write is made, not when it is decided", ["limit"], [
         (CONTROLLER,
-         "    p_.ledger.reserve(*decision.admission);\n    refresh_occupancy(key);\n",
-         "    if (!MISTAKE) {\n      p_.ledger.reserve(*decision.admission);\n      refresh_occupancy(key);\n    }\n"),
+         "    p_.ledger.reserve(*decision.admission());\n    refresh_occupancy(key);\n",
+         "    if (!MISTAKE) {\n      p_.ledger.reserve(*decision.admission());\n      refresh_occupancy(key);\n    }\n"),
         (CONTROLLER,
-         "  if (decision.admission && !co_await p_.ledger.recorded(decision.uid)) {\n",
-         "  if (MISTAKE && decision.admission) {\n"
+         "  if (decision.admission() && !co_await p_.ledger.recorded(decision.uid)) {\n",
+         "  if (MISTAKE && decision.admission()) {\n"
          "    co_await io::yield_to_others(p_.loop);\n"
-         "    p_.ledger.reserve(*decision.admission);\n    refresh_occupancy(key);\n  }\n"
-         "  if (decision.admission && !co_await p_.ledger.recorded(decision.uid)) {\n"),
+         "    p_.ledger.reserve(*decision.admission());\n    refresh_occupancy(key);\n  }\n"
+         "  if (decision.admission() && !co_await p_.ledger.recorded(decision.uid)) {\n"),
     ]),
     ("own-write-unseen", "the answer to an own write does not enter the cache", ["limit"], [
         (CONTROLLER, "  if (*sent && enter_world(**sent)) {", "  if (*sent && (MISTAKE || enter_world(**sent))) {"),
@@ -47,12 +49,12 @@ MISTAKES = [
         ("kube/client.cc", "    if (writes && guard_) {", "    if (writes && guard_ && !MISTAKE) {"),
     ]),
     ("two-writes", "the state label and the data are written one after the other", ["data"], [
-        ("controllers/profiles/decide.cc", "    draft_.set_annotation(kDataAnnotation, decision_.data);",
-         "    if (!MISTAKE || !draft_.changed()) draft_.set_annotation(kDataAnnotation, decision_.data);"),
+        (DECIDE, "      d_.node.set_annotation(kDataAnnotation, effects().data);",
+         "      if (!MISTAKE || !d_.node.changed()) d_.node.set_annotation(kDataAnnotation, effects().data);"),
     ]),
     ("wake-lost", "a process that has not written anything yet sets no timers", ["late", "converge"], [
-        (CONTROLLER, "  if (decision.wake) queue_.wake_at(",
-         "  if (decision.wake && !(MISTAKE && meters_->writes(\"accepted\").value() == 0)) queue_.wake_at("),
+        (CONTROLLER, "  if (decision.waits.wake) queue_.wake_at(",
+         "  if (decision.waits.wake && !(MISTAKE && meters_->writes(\"accepted\").value() == 0)) queue_.wake_at("),
     ]),
     ("old-event", "an old watch event replaces what a newer write has left", ["converge"], [
         ("kube/cache.h", "  if (object.version < known.version) return false;",
@@ -130,11 +132,11 @@ MISTAKES = [
          "  if (!MISTAKE) deliveries_.set_sent(parcel.uid, parcel.message,"),
     ]),
     ("told-again", "it is not noted when a notification was due", ["message"], [
-        (DECIDE, "data_.notifications[instance.name] = at_once",
-         "if (!MISTAKE) data_.notifications[instance.name] = at_once"),
+        (POSTING, "d_.data.notifications[instance.name] = at_once",
+         "if (!MISTAKE) d_.data.notifications[instance.name] = at_once"),
     ]),
     ("told-late", "nobody wakes up when a notification becomes due", ["message", "late"], [
-        (DECIDE, "wake(answer.next);", "if (!MISTAKE) wake(answer.next);"),
+        (POSTING, "d_.wake(answer.next);", "if (!MISTAKE) d_.wake(answer.next);"),
     ]),
     ("never-entered", "a state counts as entered before its enter chain has run", ["trigger"], [
         (DECIDE, "if (!next.enter.empty() ||", "if ((!next.enter.empty() && !MISTAKE) ||"),
@@ -144,8 +146,8 @@ MISTAKES = [
          "    if (!MISTAKE) record(*node, \"ChangedMaintenanceState\","),
     ]),
     ("pause-unheeded", "a profile is decided although it is paused", ["pause"], [
-        (DECIDE, "world_.pauses ? world_.pauses->of(profile.name) : nullptr",
-         "world_.pauses && !MISTAKE ? world_.pauses->of(profile.name) : nullptr"),
+        (DECIDE, "pauses ? pauses->of(profile.name) : nullptr",
+         "pauses && !MISTAKE ? pauses->of(profile.name) : nullptr"),
     ]),
     ("one-refusal", "a right counts as missing from its first refusal on", ["ledger"], [
         ("kube/steady_refusal.h", "return since_ && now - *since_ >= kPatience;",
@@ -175,15 +177,15 @@ SYSTEMATIC_MISTAKES = [
          "    co_return false;\n  }\n  meters_->writes(\"unknown\").add();\n"),
     ]),
     ("ledger-unbounded", "admissions are reserved whether or not the ledger has room for them", ["size"], [
-        (DECIDE, "if (!world_.ledger || world_.ledger->fits(draft_.base().uid)) return false;",
-         "if (MISTAKE || !world_.ledger || world_.ledger->fits(draft_.base().uid)) return false;"),
+        (BEGUN_TRANSITIONS, "if (!ledger || ledger->fits(d_.node.base().uid)) return false;",
+         "if (MISTAKE || !ledger || ledger->fits(d_.node.base().uid)) return false;"),
     ]),
     ("trusted-503", "an answer of 503 is taken for a refusal", ["event"], [
         ("kube/error.cc", "      return code > 500;", "      return code > 500 && !(MISTAKE && code == 503);"),
     ]),
     ("place-kept", "a node whose write was refused keeps its place", ["isolation"], [
-        (CONTROLLER, "  if (!decision.keeps) release(key, decision.uid);",
-         "  if (!decision.keeps && !MISTAKE) release(key, decision.uid);"),
+        (CONTROLLER, "  if (!decision.keeps()) release(key, decision.uid);",
+         "  if (!decision.keeps() && !MISTAKE) release(key, decision.uid);"),
     ]),
 ]
 
@@ -212,7 +214,7 @@ DRAIN_MISTAKES = [
          "    if (!MISTAKE && !let_go()) return;\n    attempt(Discharge{}, \"it ends\");"),
     ]),
     ("withdrawn-held", "the cordon of a transition that was withdrawn stays", ["withdrawn"], [
-        (DECIDE, "if (!is_begun(hold) || kept_.contains(hold.first)) continue;",
+        (BEGUN_TRANSITIONS, "if (!is_begun(hold) || kept_.contains(hold.first)) continue;",
          "if (MISTAKE || !is_begun(hold) || kept_.contains(hold.first)) continue;"),
     ]),
     ("unseen-uncounted", "evictions that the status of a budget does not show yet are not counted", ["budget"], [

@@ -8,6 +8,7 @@
 #include "controllers/profiles/config.h"
 #include "controllers/profiles/controller_meters.h"
 #include "controllers/profiles/data.h"
+#include "controllers/profiles/decide.h"
 #include "controllers/profiles/drains.h"
 #include "controllers/profiles/message_text.h"
 #include "controllers/profiles/names.h"
@@ -329,10 +330,10 @@ void Controller::decide_one(const std::string& key) {
     done(key);
     return;
   }
-  if (!decision.patch && !decision.due && !decision.needs_document && decision.hypervisor.empty()) {
+  if (!decision.is_to_be_carried_out()) {
     p_.problems.clear("write node/" + key);
     if (unwritable_.erase(key) > 0 && unwritable_.empty()) p_.problems.clear(kWriteProblem);
-    if (decision.gone) {
+    if (decision.gone()) {
       queue_.forget(key);
       hypervisor_facts_.forget(key);
     }
@@ -346,22 +347,22 @@ void Controller::decide_one(const std::string& key) {
 // What the decision takes counts as taken for all that follow, and what an earlier one took and this one does not is
 // given back.
 void Controller::reserve(const std::string& key, const Decision& decision) {
-  if (decision.keeps) {
+  if (decision.keeps()) {
     keep(key, decision);
     return;
   }
   // Nothing was decided yet about what has begun.
-  if (!decision.admission && (decision.needs_document || decision.pending) && begun_.contains(key)) return;
-  withdraw(key, decision.leases);
-  for (const LeaseGrab& grab : decision.leases) {
+  if (std::holds_alternative<place::Open>(decision.place) && begun_.contains(key)) return;
+  withdraw(key, decision.effects.leases);
+  for (const LeaseGrab& grab : decision.effects.leases) {
     lease_facts_.take(grab.key(), key);
     begun_with(key, grab.key());
   }
   if (!options_.dry_run) {
-    for (const observe::PrometheusQuery& source : decision.observed) observations_.use_up(source, key);
+    for (const observe::PrometheusQuery& source : decision.effects.observed) observations_.use_up(source, key);
   }
-  if (decision.admission) {
-    p_.ledger.reserve(*decision.admission);
+  if (decision.admission()) {
+    p_.ledger.reserve(*decision.admission());
     refresh_occupancy(key);
   } else {
     release(key, decision.uid);
@@ -370,18 +371,19 @@ void Controller::reserve(const std::string& key, const Decision& decision) {
 
 // What would be done, told once.
 void Controller::rehearse(const std::string& key, const Decision& decision) {
-  if (decision.gone) {
+  if (decision.gone()) {
     rehearsed_.erase(key);
     return;
   }
   std::string would;
-  for (const Moved& moved : decision.moved) {
+  for (const Moved& moved : decision.effects.moved) {
     would += fmt::format("move profile {} from {} to {}; ", moved.profile, name_of(moved.from), name_of(moved.to));
   }
-  if (decision.begins || !decision.drains.empty()) would += "drain it; ";
-  for (const RenderedMessage& message : decision.posted) would += fmt::format("send {}; ", message.what.instance);
-  if (decision.due) would += fmt::format("send {}; ", decision.due->what.instance);
-  if (would.empty() && decision.patch) would = "write its data; ";
+  if (decision.begins() || !decision.effects.drains.empty()) would += "drain it; ";
+  for (const RenderedMessage& message : decision.effects.posted)
+    would += fmt::format("send {}; ", message.what.instance);
+  if (decision.effects.announced) would += fmt::format("send {}; ", decision.effects.announced->message.what.instance);
+  if (would.empty() && decision.effects.patch) would = "write its data; ";
   std::string& told = rehearsed_[key];
   if (told == would) return;
   told = would;
@@ -391,15 +393,15 @@ void Controller::rehearse(const std::string& key, const Decision& decision) {
 
 // When the key has to be looked at again, besides changes of the node itself.
 void Controller::schedule(const std::string& key, const Decision& decision) {
-  topic_waiters_.update(key, decision.topics);
-  for (const observe::PrometheusQuery& source : decision.wanted) observations_.want(source);
-  for (const BudgetKey& offered : waiters_.update(key, decision.waits, decision.rises)) offer(offered);
-  for (const BudgetWait& wait : decision.waits) {
+  topic_waiters_.update(key, decision.waits.topics);
+  for (const observe::PrometheusQuery& source : decision.waits.observations) observations_.want(source);
+  for (const BudgetKey& offered : waiters_.update(key, decision.waits.places, decision.waits.rises)) offer(offered);
+  for (const BudgetWait& wait : decision.waits.places) {
     if (const auto alarm = alarms_.find(wait.key); alarm == alarms_.end() || !alarm->second->pending()) {
       follow_age(wait.key);
     }
   }
-  if (decision.wake) queue_.wake_at(key, steady(*decision.wake));
+  if (decision.waits.wake) queue_.wake_at(key, steady(*decision.waits.wake));
   if (decision.failing()) {
     held_.insert(key);
     if (config_->requeue > io::Duration{0}) queue_.wake_at(key, p_.loop.now() + config_->requeue);
@@ -410,11 +412,11 @@ void Controller::schedule(const std::string& key, const Decision& decision) {
 
 void Controller::report_failures(const std::string& key, const Decision& decision) {
   const std::string problem = "node/" + key;
-  if (!decision.unreadable.empty()) {
+  if (const Unreadable* const unreadable = decision.unreadable()) {
     p_.problems.raise(problem,
                       fmt::format("annotation {} of node {} cannot be read: {}; the node is left alone until it "
                                   "is mended or removed",
-                                  kDataAnnotation, key, decision.unreadable));
+                                  kDataAnnotation, key, unreadable->error));
     return;
   }
   p_.problems.clear(problem);
@@ -450,7 +452,7 @@ void Controller::record(const kube::Node& node, std::string reason, std::string 
 }
 
 Task<void> Controller::act(std::string key, Decision decision, Basis basis) {
-  const bool uses_observation = !decision.observed.empty();
+  const bool uses_observation = !decision.effects.observed.empty();
   const bool written = co_await carry_out(key, std::move(decision), std::move(basis));
   if (uses_observation) observations_.settled(key, written);
   done(key);
@@ -465,29 +467,29 @@ bool Controller::outdated(const std::string& key, const Decision& decision, cons
   if (on != basis()) return true;
   const kube::Node* node = p_.nodes.find(key);
   if (!node || node->uid != decision.uid || node->version != decision.version) return true;
-  return decision.valid_until && p_.loop.wall_now() >= *decision.valid_until;
+  return decision.effects.valid_until && p_.loop.wall_now() >= *decision.effects.valid_until;
 }
 
 // A write that carries the decision out: every attempt of it comes in time, and under the pauses of the decision.
 budget::PauseGuard::Write Controller::write(kube::Resource resource, std::string key, std::string patch,
                                             const Decision& decision, const Basis& on) {
   kube::CallOptions options;
-  options.not_after = decision.valid_until;
+  options.not_after = decision.effects.valid_until;
   return pause_guard_.carry(on.pauses, p_.client.patch(std::move(resource), "", std::move(key), kube::PatchType::merge,
                                                        std::move(patch), {}, std::move(options)));
 }
 
 Task<bool> Controller::carry_out(std::string key, Decision decision, Basis on) {
-  if (decision.needs_document) {
+  if (decision.needs_document()) {
     co_await fetch_document(key);
     co_return false;
   }
-  if (decision.due) co_await send_first(key, decision, on);
-  if (!decision.patch) {
-    if (!decision.hypervisor.empty()) co_await tell_hypervisor(key, std::move(decision), std::move(on));
+  if (decision.effects.announced) co_await send_first(key, decision, on);
+  if (!decision.effects.patch) {
+    if (!decision.effects.hypervisor.empty()) co_await tell_hypervisor(key, std::move(decision), std::move(on));
     co_return false;
   }
-  if (decision.admission && !co_await p_.ledger.recorded(decision.uid)) {
+  if (decision.admission() && !co_await p_.ledger.recorded(decision.uid)) {
     if (!p_.ledger.fenced()) queue_.wake(key);
     co_return false;
   }
@@ -513,7 +515,7 @@ Task<bool> Controller::carry_out(std::string key, Decision decision, Basis on) {
     meters_->writes("conflict").add();
     if (!co_await read_again(key)) co_return co_await find_out(key, decision, *sent);
     // Somebody on the way may have sent it twice: then it conflicts with itself.
-    if (!decision.moved.empty() && took_effect(key, decision)) {
+    if (!decision.effects.moved.empty() && took_effect(key, decision)) {
       succeeded(key, decision);
       co_return true;
     }
@@ -553,7 +555,7 @@ Task<std::optional<kube::Result<std::string>>> Controller::send(std::string key,
     queue_.wake(key);
     co_return std::nullopt;
   }
-  co_return co_await write(kube::resources::nodes, key, *decision.patch, decision, on);
+  co_return co_await write(kube::resources::nodes, key, *decision.effects.patch, decision, on);
 }
 
 // No answer says what became of the write. True when it has taken effect, or still may.
@@ -561,7 +563,7 @@ Task<bool> Controller::find_out(std::string key, const Decision& decision, const
   meters_->writes("unknown").add();
   // A move is announced once, and one that holds a place keeps it until its fate is certain. Any other write may still
   // arrive: it or the next one then conflicts.
-  const bool matters = decision.admission || !decision.moved.empty();
+  const bool matters = decision.admission() || !decision.effects.moved.empty();
   Fate fate = Fate::over;
   if (matters) {
     fate = co_await settle_in_time(key, decision.uid, decision.version);
@@ -573,7 +575,7 @@ Task<bool> Controller::find_out(std::string key, const Decision& decision, const
     co_return true;
   }
   // What stands on the node proves nothing, since others write there: leases that may have been used run out.
-  if (fate != Fate::never && decision.admission && !decision.begins) spend(key);
+  if (fate != Fate::never && decision.admission() && !decision.begins()) spend(key);
   give_up(key, decision);
   if (answer) {
     queue_.wake_after_failure(key);
@@ -591,10 +593,10 @@ bool Controller::took_effect(const std::string& key, const Decision& decision) c
   const kube::Node* node = p_.nodes.find(key);
   const std::string* text = node && node->uid == decision.uid ? node->annotation(kDataAnnotation) : nullptr;
   if (!text) return false;
-  if (*text == decision.data) return true;
-  const auto now = parse_node_data(*text), wanted = parse_node_data(decision.data);
-  if (decision.moved.empty() || !now || !wanted) return false;
-  return std::all_of(decision.moved.begin(), decision.moved.end(), [&](const Moved& moved) {
+  if (*text == decision.effects.data) return true;
+  const auto now = parse_node_data(*text), wanted = parse_node_data(decision.effects.data);
+  if (decision.effects.moved.empty() || !now || !wanted) return false;
+  return std::all_of(decision.effects.moved.begin(), decision.effects.moved.end(), [&](const Moved& moved) {
     const auto is = now->profiles.find(moved.profile), was = wanted->profiles.find(moved.profile);
     return is != now->profiles.end() && was != wanted->profiles.end() && is->second.current == was->second.current &&
            is->second.transition == was->second.transition;
@@ -628,13 +630,13 @@ void Controller::succeeded(const std::string& key, const Decision& decision) {
   unwritable_.clear();
   queue_.succeeded(key);
   // Any other write leaves what has begun as it is.
-  if (decision.admission && !decision.begins) {
+  if (decision.admission() && !decision.begins()) {
     spend(key);
     release(key, decision.uid);
   }
   queue_.wake(key);
   const kube::Node* node = p_.nodes.find(key);
-  for (const Moved& moved : decision.moved) {
+  for (const Moved& moved : decision.effects.moved) {
     meters_->transitions(moved).add();
     p_.log.info("node moved to the next state", "node", key, "profile", moved.profile, "state", name_of(moved.to));
     // One that was created again meanwhile has not moved.
@@ -644,7 +646,7 @@ void Controller::succeeded(const std::string& key, const Decision& decision) {
     if (on_moved) on_moved(key, moved);
     if (moved.to == State::in_maintenance && on_maintenance) on_maintenance(*node, moved.profile);
   }
-  if (node) report_dropped(*node, decision.dropped);
+  if (node) report_dropped(*node, decision.effects.dropped);
 }
 
 void Controller::failed(const std::string& key, const kube::ApiError& error) {
@@ -664,7 +666,7 @@ void Controller::failed(const std::string& key, const kube::ApiError& error) {
 
 // It could not be carried out. What began earlier stays begun.
 void Controller::give_up(const std::string& key, const Decision& decision) {
-  if (!decision.keeps) release(key, decision.uid);
+  if (!decision.keeps()) release(key, decision.uid);
 }
 
 // The node will not get there by what was begun.
@@ -704,8 +706,7 @@ std::vector<std::pair<std::string_view, size_t>> Controller::unfinished() const 
 bool Controller::overlooked(const std::string& node) const {
   if (held_.contains(node) || queue_.busy(node) || waits_for_settling(node)) return false;
   const Decision decision = decide(world(), node, p_.loop.wall_now(), Detail::verdicts);
-  return decision.patch || !decision.hypervisor.empty() || decision.due || decision.needs_document ||
-         lacks_drain(node, decision);
+  return decision.is_to_be_carried_out() || lacks_drain(node, decision);
 }
 
 Task<void> Controller::sweep() {

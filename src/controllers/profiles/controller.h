@@ -18,7 +18,7 @@
 #include "controllers/profiles/budget_waiters.h"
 #include "controllers/profiles/check_context.h"
 #include "controllers/profiles/controller_options.h"
-#include "controllers/profiles/decide.h"
+#include "controllers/profiles/decision.h"
 #include "controllers/profiles/fleet.h"
 #include "controllers/profiles/hypervisors.h"
 #include "controllers/profiles/lease_taker.h"
@@ -72,6 +72,7 @@ namespace careen::profiles {
 class Drains;
 struct Config;
 struct NotifyInstance;
+struct World;
 
 struct ControllerParts {
   io::Loop& loop;

@@ -42,8 +42,8 @@ bool has_moved_since(const kube::Node& node, io::Wall then) {
 // node that moves after its lease has run out moves beside the next one that takes it: the decision ends with the
 // lease.
 Task<bool> Controller::take_leases(std::string key, Decision& decision) {
-  for (const LeaseGrab& grab : decision.leases) {
-    const io::Wall acquired = in_microseconds(decision.admission->since);
+  for (const LeaseGrab& grab : decision.effects.leases) {
+    const io::Wall acquired = in_microseconds(decision.admission()->since);
     // Whether or not the answer comes, it may be ours from now on.
     begun_with(key, grab.key()).acquired.push_back(acquired);
     const io::Wall held_until = io::add(in_microseconds(p_.loop.wall_now()), grab.duration);
@@ -61,7 +61,7 @@ Task<bool> Controller::take_leases(std::string key, Decision& decision) {
       retry_lease(key, grab);
       co_return false;
     }
-    decision.valid_until = std::min(decision.valid_until.value_or(held_until), held_until);
+    decision.effects.valid_until = std::min(decision.effects.valid_until.value_or(held_until), held_until);
     begun_with(key, grab.key()).acquired = {acquired};
     lease_facts_.begin(grab.key(), key, acquired);
   }
@@ -150,7 +150,7 @@ Task<void> Controller::inherit(budget::Admission admission) {
 // refusal and charges it to the profile; what has been taken for the others stays taken.
 Task<bool> Controller::write_hypervisor(std::string key, const Decision& decision, const Basis& on) {
   std::map<std::string, kube::Json> patches;  // by profile
-  for (const auto& [field, wish] : decision.hypervisor) {
+  for (const auto& [field, wish] : decision.effects.hypervisor) {
     patches.try_emplace(wish.profile, kube::Json::object()).first->second.set({"spec", field}, wish.value);
   }
   for (const auto& [profile, patch] : patches) {
@@ -176,7 +176,7 @@ void Controller::hypervisor_written(const std::string& key, const std::string& p
   hypervisor_facts_.accept(key, profile);
   auto object = kube::decode_object(answer);
   if (!object) return;
-  for (const auto& [field, wish] : decision.hypervisor) {
+  for (const auto& [field, wish] : decision.effects.hypervisor) {
     if (wish.profile == profile) hypervisor_facts_.told(key, object->version, field, wish.value);
   }
   p_.hypervisors.put(std::move(*object));

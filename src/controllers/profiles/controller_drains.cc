@@ -10,12 +10,13 @@ namespace careen::profiles {
 
 void Controller::keep(const std::string& key, const Decision& decision) {
   if (!options_.dry_run) {
-    for (const observe::PrometheusQuery& source : decision.observed) observations_.use_up(source, key);
+    for (const observe::PrometheusQuery& source : decision.effects.observed) observations_.use_up(source, key);
   }
-  if (!decision.goes_on) return;
+  const auto* const continued = std::get_if<place::Continued>(&decision.place);
+  if (!continued) return;
   const auto known = p_.ledger.entries().find(decision.uid);
-  if (known != p_.ledger.entries().end() && known->second.admission.counts == decision.goes_on->counts) return;
-  budget::Admission admission = *decision.goes_on;
+  if (known != p_.ledger.entries().end() && known->second.admission.counts == continued->admission.counts) return;
+  budget::Admission admission = continued->admission;
   if (known != p_.ledger.entries().end()) {
     admission.leases = known->second.admission.leases;
     admission.drains = known->second.admission.drains;
@@ -26,16 +27,16 @@ void Controller::keep(const std::string& key, const Decision& decision) {
 
 void Controller::follow_drains(const std::string& key, const Decision& decision) {
   // Nothing was decided.
-  if (!p_.engine || options_.dry_run || decision.needs_document) return;
-  for (const DrainWanted& wanted : decision.drains) begin_drain(key, decision.uid, wanted);
+  if (!p_.engine || options_.dry_run || decision.needs_document()) return;
+  for (const DrainWanted& wanted : decision.effects.drains) begin_drain(key, decision.uid, wanted);
   const auto found = draining_.find(key);
   if (found == draining_.end()) return;
   std::erase_if(found->second, [&](const auto& entry) {
     const std::string& owner = entry.first;
-    const bool wanted = std::any_of(decision.drains.begin(), decision.drains.end(),
+    const bool wanted = std::any_of(decision.effects.drains.begin(), decision.effects.drains.end(),
                                     [&](const DrainWanted& one) { return one.owner == owner; });
-    const bool undecided =
-        std::find(decision.undecided.begin(), decision.undecided.end(), owner) != decision.undecided.end();
+    const bool undecided = std::find(decision.effects.drains_left.begin(), decision.effects.drains_left.end(), owner) !=
+                           decision.effects.drains_left.end();
     // A drain of a node that has since been created again belongs to nobody any more.
     const bool stays = entry.second.node_uid == decision.uid && (wanted || undecided);
     if (!stays) p_.engine->end({key, owner});
@@ -73,7 +74,7 @@ void Controller::drain_changed(const drain::Key& key) {
 
 bool Controller::lacks_drain(const std::string& key, const Decision& decision) const {
   if (!p_.engine || options_.dry_run) return false;
-  return std::any_of(decision.drains.begin(), decision.drains.end(),
+  return std::any_of(decision.effects.drains.begin(), decision.effects.drains.end(),
                      [&](const DrainWanted& wanted) { return !p_.engine->has({key, wanted.owner}); });
 }
 

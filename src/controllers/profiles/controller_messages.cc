@@ -171,10 +171,11 @@ Task<void> Controller::render_whole(std::string name, std::string uid, std::stri
 // What the decision has rendered is sent unchanged, once the write that records it has taken effect. What an earlier
 // decision rendered and could not write is forgotten.
 void Controller::keep_texts(const std::string& key, const Decision& decision) {
-  if (decision.posted.empty()) return;
+  if (decision.effects.posted.empty()) return;
   const kube::Node* node = p_.nodes.find(key);
   deliveries_.keep_only(decision.uid, outbox_of(*node).value_or(std::vector<OutboxMessage>{}));
-  for (const RenderedMessage& due : decision.posted) deliveries_.set_text(decision.uid, due.what.id(), due.message);
+  for (const RenderedMessage& due : decision.effects.posted)
+    deliveries_.set_text(decision.uid, due.what.id(), due.message);
 }
 
 // What no longer is in the outbox of that node is not to be sent.
@@ -280,7 +281,7 @@ void Controller::report_dropped(const kube::Node& node, const std::vector<Outbox
 
 // Before the profile moves on, as with the original.
 Task<void> Controller::send_first(std::string key, const Decision& decision, Basis on) {
-  const OutboxMessage& message = decision.due->what;
+  const OutboxMessage& message = decision.effects.announced->message.what;
   const Config& config = *on.config;
   const auto sender = find_notify(config, message.instance)->notify->sender();
   const auto turn = co_await sends_.acquire();
@@ -295,7 +296,7 @@ Task<void> Controller::send_first(std::string key, const Decision& decision, Bas
     queue_.wake_at(key, *later);
     co_return;
   }
-  const auto sent = co_await sender->send(decision.due->message, p_.outside);
+  const auto sent = co_await sender->send(decision.effects.announced->message.message, p_.outside);
   if (sent) {
     ration_.take(key, p_.loop.now());
     p_.log.info("notification sent", "node", key, "instance", message.instance);
@@ -307,7 +308,7 @@ Task<void> Controller::send_first(std::string key, const Decision& decision, Bas
   const std::string error = io::redact(sent.error().text, config.secrets);
   deliveries_.set_refused(decision.uid, message, error);
   report_failure(key, {message.profile, "At least one notification plugin failed",
-                       fmt::format("{}: {}", message.instance, error), decision.due_state});
+                       fmt::format("{}: {}", message.instance, error), decision.effects.announced->state});
   held_.insert(key);
   if (config_->requeue > io::Duration{0}) queue_.wake_at(key, p_.loop.now() + config_->requeue);
 }

@@ -21,7 +21,7 @@ struct Controller::Meters : kube::ControllerMeters {
   // Names are those of a program that looks at each node again after the requeue interval, and says so.
   void decided(const std::string& node, const Decision& decision) {
     decisions(decision.failing() ? "error" : "success").add();
-    reconciles(decision.failing() ? "error" : decision.gone ? "success" : "requeue_after").add();
+    reconciles(decision.failing() ? "error" : decision.gone() ? "success" : "requeue_after").add();
     lately.insert(node);
   }
   io::Counter& failures(const std::string& profile) {
