@@ -8,7 +8,6 @@
 #include "commands/pause_json.h"
 #include "controllers/profiles/data.h"
 #include "controllers/profiles/names.h"
-#include "controllers/profiles/occupancy.h"
 #include "controllers/profiles/state.h"
 #include "view/row.h"
 

@@ -14,7 +14,6 @@
 #include "commands/pause_place.h"
 #include "config/suggest.h"
 #include "controllers/profiles/names.h"
-#include "controllers/profiles/occupancy.h"
 #include "kube/json.h"
 
 namespace careen::app {

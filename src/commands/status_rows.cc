@@ -9,7 +9,6 @@
 #include "commands/holders.h"
 #include "controllers/profiles/data.h"
 #include "controllers/profiles/names.h"
-#include "controllers/profiles/occupancy.h"
 #include "kube/name_order.h"
 
 namespace careen::app {

@@ -6,16 +6,14 @@
 #include <cstdint>
 #include <optional>
 
+#include "io/overloaded.h"
 #include "observe/go_number.h"
 
 namespace careen::observe {
 
 namespace {
 
-template <class... Cases>
-struct Overloaded : Cases... {
-  using Cases::operator()...;
-};
+using io::Overloaded;
 
 template <class Visitor>
 auto visit_value(Visitor&& visitor, const Value& value) {

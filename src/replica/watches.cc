@@ -6,7 +6,6 @@
 #include "controllers/profiles/hypervisors.h"
 #include "controllers/profiles/names.h"
 #include "controllers/profiles/needs.h"
-#include "controllers/profiles/occupancy.h"
 #include "drain/filter.h"
 #include "replica/replica_core.h"
 

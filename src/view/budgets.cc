@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 
+#include "budget/occupancy.h"
 #include "controllers/profiles/check.h"
 #include "controllers/profiles/check_context.h"
 #include "controllers/profiles/config.h"
@@ -13,7 +14,6 @@
 #include "controllers/profiles/data.h"
 #include "controllers/profiles/names.h"
 #include "controllers/profiles/node_draft.h"
-#include "controllers/profiles/occupancy.h"
 #include "controllers/profiles/stagger_leases.h"
 #include "drain/engine.h"
 #include "kube/disruption_budget.h"
@@ -27,15 +27,13 @@ namespace careen::view {
 
 namespace {
 
-using profiles::BudgetKey;
-
 constexpr size_t kMostHolders = 20;
 constexpr size_t kMostDisruptionBudgets = 200;
 // Groups of one check; more would be a limit for each node.
 constexpr size_t kMostGroups = 200;
 
-std::string scope_text(const profiles::Scope& scope) {
-  return scope.profile.empty() ? scope.text() : fmt::format("{} with profile {}", scope.text(), scope.profile);
+std::string scope_text(const budget::Scope& scope) {
+  return scope.subset.empty() ? scope.text() : fmt::format("{} with profile {}", scope.text(), scope.subset);
 }
 
 // One node of each group that the check tells apart, all others count with it.
@@ -56,28 +54,29 @@ std::vector<const kube::Node*> one_of_each_group(const kube::Store<kube::Node>& 
 }
 
 // A lease has ended a moment after its last one; nobody wants to read of nanoseconds.
-void set_free_at(Budget& budget, const profiles::BudgetUse& use) {
+void set_free_at(Budget& budget, const budget::Use& use) {
   if (use.free_at) budget.free_at = std::chrono::floor<io::microseconds>(*use.free_at);
 }
 
-Budget limit(const replica::Replica& replica, const std::string& name, const BudgetKey& key) {
+Budget limit(const replica::Replica& replica, const std::string& name, const budget::NodePlaces& places) {
   const profiles::Facts& facts = replica.controller().facts();
   const io::Wall now = replica.now();
-  const profiles::BudgetUse use = profiles::measure(facts.occupancy, key, now);
+  const budget::Use use = budget::measure(facts.occupancy, places, now);
   Budget budget{
-      .kind = "maxMaintenance", .name = name, .scope = scope_text(key.scope), .max = key.max, .used = use.used};
-  for (const auto& [node, member] : facts.occupancy.members(key.scope)) budget.reserved += member.in_state ? 0 : 1;
-  budget.holders = profiles::holders(facts.occupancy, key, now, {}, kMostHolders);
+      .kind = "maxMaintenance", .name = name, .scope = scope_text(places.scope), .max = places.max, .used = use.used};
+  for (const auto& [node, member] : facts.occupancy.members(places.scope)) budget.reserved += member.in_state ? 0 : 1;
+  budget.holders = budget::holders(facts.occupancy, places, now, {}, kMostHolders);
   set_free_at(budget, use);
   return budget;
 }
 
-Budget leases(const replica::Replica& replica, const std::string& name, const BudgetKey& key) {
+Budget leases(const replica::Replica& replica, const std::string& name, const budget::LeasePlaces& places) {
   const profiles::StaggerLeases& facts = replica.controller().facts().leases;
   const io::Wall now = replica.now();
-  const profiles::BudgetUse use = profiles::measure(facts, key, now);
-  Budget budget{.kind = "stagger", .name = name, .scope = "leases " + key.lease, .max = key.max, .used = use.used};
-  const profiles::LeaseGroup group(key.lease, key.max);
+  const budget::Use use = profiles::measure(facts, places, now);
+  Budget budget{
+      .kind = "stagger", .name = name, .scope = "leases " + places.group, .max = places.max, .used = use.used};
+  const profiles::LeaseGroup group(places.group, places.max);
   for (size_t i = 0; i < group.parallel() && budget.holders.size() < kMostHolders; ++i) {
     const std::string& lease = group.lease_key(i);
     const std::string* taker = facts.taken_by(lease);
@@ -99,7 +98,7 @@ void add_limits(const replica::Replica& replica, std::vector<Budget>& all) {
   for (const profiles::CheckInstance& instance : controller.config()->checks) {
     const std::string_view type = instance.check->type();
     if (type != "maxMaintenance" && type != "stagger") continue;
-    std::set<BudgetKey> keys;
+    std::set<budget::Key> keys;
     for (const kube::Node* node : one_of_each_group(replica.nodes(), *instance.check)) {
       const profiles::NodeDraft draft(*node);
       const profiles::ProfileData data;
@@ -107,8 +106,10 @@ void add_limits(const replica::Replica& replica, std::vector<Budget>& all) {
           instance.check->run({draft, profiles::kDefaultProfile, data, controller.facts(), replica.now(), false});
       if (result.budget) keys.insert(result.budget->first);
     }
-    for (const BudgetKey& key : keys) {
-      Budget budget = key.lease.empty() ? limit(replica, instance.name, key) : leases(replica, instance.name, key);
+    for (const budget::Key& key : keys) {
+      const auto* const nodes = std::get_if<budget::NodePlaces>(&key);
+      Budget budget = nodes ? limit(replica, instance.name, *nodes)
+                            : leases(replica, instance.name, std::get<budget::LeasePlaces>(key));
       budget.waiting = controller.waiters().waiting(key);
       all.push_back(std::move(budget));
     }

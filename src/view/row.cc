@@ -7,7 +7,6 @@
 #include "controllers/profiles/controller.h"
 #include "controllers/profiles/decision.h"
 #include "controllers/profiles/names.h"
-#include "controllers/profiles/occupancy.h"
 #include "controllers/profiles/state.h"
 #include "drain/engine.h"
 #include "drain/holds.h"

@@ -79,8 +79,8 @@ bool is_full(const CheckOutcome& check) { return check.budget && !check.passed &
 std::string short_text(const CheckOutcome& check, bool wanted) {
   const std::string name = (wanted ? "" : "!") + check.instance;
   if (!wanted || !is_full(check)) return name;
-  const auto& [key, use] = *check.budget;
-  return fmt::format("{} ({} of {})", name, use.used, key.max);
+  const budget::Use& use = check.budget->second;
+  return fmt::format("{} ({} of {})", name, use.used, use.max);
 }
 
 std::string sentence(const CheckOutcome& check, bool wanted) {
@@ -91,8 +91,9 @@ std::string sentence(const CheckOutcome& check, bool wanted) {
   const auto& [key, use] = *check.budget;
   // The names of those who have the places stand behind the last colon of the reason.
   const size_t colon = check.reason.rfind(": ");
-  const std::string who = key.lease.empty() && colon != std::string::npos ? check.reason.substr(colon) : std::string();
-  return fmt::format("a place in `{}` ({} of {} taken{})", check.instance, use.used, key.max, who);
+  const bool named = !std::holds_alternative<budget::LeasePlaces>(key) && colon != std::string::npos;
+  const std::string who = named ? check.reason.substr(colon) : std::string();
+  return fmt::format("a place in `{}` ({} of {} taken{})", check.instance, use.used, use.max, who);
 }
 
 std::string joined(const ProfileOutcome& outcome, std::span<const profiles::Transition> transitions,

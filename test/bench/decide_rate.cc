@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "budget/ledger.h"
+#include "budget/occupancy.h"
 #include "controllers/profiles/check_context.h"
 #include "controllers/profiles/config.h"
 #include "controllers/profiles/data.h"
@@ -20,8 +21,8 @@
 #include "controllers/profiles/fleet.h"
 #include "controllers/profiles/hypervisors.h"
 #include "controllers/profiles/names.h"
-#include "controllers/profiles/occupancy.h"
 #include "controllers/profiles/plugins/plugins.h"
+#include "controllers/profiles/profile_states.h"
 #include "controllers/profiles/stagger_leases.h"
 #include "io/metrics.h"
 #include "io/problems.h"
@@ -87,7 +88,8 @@ class Waiting {
     pods_.end_list(1);
     for (int i = 0; i < 2; ++i) add_lease(i);
     leases_known_.set_known("bench");
-    occupancy_.rebuild(config_);
+    states_.set_config(config_);
+    occupancy_.rebuild();
   }
 
   const std::vector<std::string>& names() const { return names_; }
@@ -167,8 +169,9 @@ class Waiting {
   sim::Outside outside_{*loop_};
   std::unique_ptr<io::HttpClient> http_ = outside_.connect(*loop_);
   profiles::Config config_ = load();
-  profiles::Topics topics_;
-  profiles::Occupancy occupancy_{nodes_, ledger_};
+  budget::Topics topics_;
+  profiles::ProfileStates states_;
+  budget::Occupancy occupancy_{nodes_, ledger_, states_};
   profiles::Fleet fleet_{nodes_, pods_, topics_};
   profiles::StaggerLeases leases_known_{leases_, topics_};
   profiles::Hypervisors hypervisors_{hypervisor_objects_};

@@ -36,7 +36,7 @@ LEDGER = "budget/ledger.cc"
 # mistaken text.
 MISTAKES = [
     ("no-reservation", "a place is reserved when the write is made, not when it is decided", ["limit"], [
-        (ADMISSIONS, "    count(node, *admission);\n", "    if (!MISTAKE) count(node, *admission);\n"),
+        (ADMISSIONS, "    desk_.reserve(*admission);\n", "    if (!MISTAKE) desk_.reserve(*admission);\n"),
         (LANE,
          "  if (!decision.admission() || co_await p_.ledger.recorded(decision.uid)) co_return true;\n",
          "  if (MISTAKE && decision.admission()) {\n"

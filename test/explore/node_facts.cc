@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include "controllers/profiles/names.h"
-#include "controllers/profiles/occupancy.h"
 #include "hold_watch.h"
 #include "settings.h"
 

@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "budget/ledger.h"
+#include "budget/occupancy.h"
 #include "controllers/profiles/check_context.h"
 #include "controllers/profiles/config.h"
 #include "controllers/profiles/decide.h"
@@ -19,8 +20,8 @@
 #include "controllers/profiles/hypervisors.h"
 #include "controllers/profiles/message_text.h"
 #include "controllers/profiles/names.h"
-#include "controllers/profiles/occupancy.h"
 #include "controllers/profiles/plugins/plugins.h"
+#include "controllers/profiles/profile_states.h"
 #include "controllers/profiles/stagger_leases.h"
 #include "drain/holds.h"
 #include "io/metrics.h"
@@ -105,8 +106,9 @@ struct Sandbox {
   sim::Outside outside{*loop};
   std::unique_ptr<io::HttpClient> http = outside.connect(*loop);
   profiles::Config config = load();
-  profiles::Topics topics;
-  profiles::Occupancy occupancy{nodes, ledger};
+  budget::Topics topics;
+  profiles::ProfileStates states;
+  budget::Occupancy occupancy{nodes, ledger, states};
   profiles::Fleet fleet{nodes, pods, topics};
   profiles::StaggerLeases stagger{leases, topics};
   profiles::Hypervisors hypervisors{hypervisor_objects};
@@ -180,7 +182,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   auto node = kube::decode_node(object.dump(), world.atoms);
   expect(node.has_value(), "the node cannot be read");
   world.nodes.put(*node);
-  world.occupancy.update("node-1", world.config);
+  world.states.set_config(world.config);
+  world.occupancy.update("node-1");
   const io::Wall now = *io::parse_rfc3339("2026-03-01T12:00:00Z");
 
   const profiles::Decision decision =

@@ -7,6 +7,7 @@
 #include "controllers/nodemaintenance/node_lease.h"
 #include "drain/engine.h"
 #include "drain/progress.h"
+#include "io/steady_at.h"
 #include "kube/cache.h"
 #include "kube/decode.h"
 #include "kube/node.h"
@@ -151,7 +152,7 @@ void Controller::Parts::decide_maintenance(const std::string& name) {
   }
   remember(memory, *maintenance, decision);
   say_that_it_lasts(name, decision);
-  if (decision.wake) queue.wake_at(name, steady(*decision.wake));
+  if (decision.wake) queue.wake_at(name, io::steady_at(p.loop, *decision.wake));
   if (options.dry_run) {
     rehearse(name, decision);
     return done(name);
@@ -198,7 +199,7 @@ void Controller::Parts::say_that_it_lasts(const std::string& name, const Decisio
   const drain::Progress* progress = p.engine.progress(known->second.key);
   if (!progress || progress->phase == drain::Progress::Phase::drained) return;
   const io::Wall when = known->second.since + kAtOnce;
-  if (p.loop.wall_now() < when) return queue.wake_at(name, steady(when));
+  if (p.loop.wall_now() < when) return queue.wake_at(name, io::steady_at(p.loop, when));
   known->second.told = true;
   p.log.info("Reconciling with fixed duration", "name", name, "nodeName", known->second.key.node, "pendingPods",
              progress->pods.size());
@@ -231,11 +232,6 @@ void Controller::Parts::forget(const std::string& name) {
 void Controller::Parts::done(const std::string& key) {
   meters.end_work(key, p.loop.now());
   queue.done(key);
-}
-
-io::Steady Controller::Parts::steady(io::Wall when) const {
-  const io::Wall now = p.loop.wall_now();
-  return p.loop.now() + std::max(io::Duration{0}, std::min(when, io::add(now, io::hours{24 * 365})) - now);
 }
 
 Controller::Controller(ControllerParts parts, ControllerOptions options)

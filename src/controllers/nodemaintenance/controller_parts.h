@@ -42,7 +42,6 @@ struct Controller::Parts {
   void rehearse(const std::string& name, const Decision& decision);
   void forget(const std::string& name);
   void done(const std::string& key);
-  io::Steady steady(io::Wall when) const;
 
   // Writing (controller_writes.cc, controller_lease.cc).
   io::Task<void> act(std::string name, Effect effect);

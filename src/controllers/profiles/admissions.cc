@@ -5,6 +5,7 @@
 
 #include "budget/ledger.h"
 #include "controllers/profiles/begun_leases.h"
+#include "controllers/profiles/budget_desk.h"
 #include "controllers/profiles/decision.h"
 #include "observe/prometheus_observations.h"
 
@@ -14,7 +15,7 @@ void Admissions::reserve(const std::string& node, const Decision& decision) {
   if (decision.keeps()) {
     use_up(node, decision);
     if (const auto* const continued = std::get_if<place::Continued>(&decision.place)) {
-      renew(node, continued->admission);
+      renew(continued->admission);
     }
     return;
   }
@@ -22,7 +23,7 @@ void Admissions::reserve(const std::string& node, const Decision& decision) {
   leases_.reserve(node, decision.effects.leases);
   use_up(node, decision);
   if (const budget::Admission* const admission = decision.admission()) {
-    count(node, *admission);
+    desk_.reserve(*admission);
   } else {
     release(node, decision.uid);
   }
@@ -34,7 +35,7 @@ void Admissions::use_up(const std::string& node, const Decision& decision) {
 }
 
 // What a transition that continues has taken stays taken.
-void Admissions::renew(const std::string& node, const budget::Admission& lost) {
+void Admissions::renew(const budget::Admission& lost) {
   budget::Admission admission = lost;
   if (const auto known = ledger_.entries().find(lost.uid); known != ledger_.entries().end()) {
     const budget::Admission& entered = known->second.admission;
@@ -42,12 +43,7 @@ void Admissions::renew(const std::string& node, const budget::Admission& lost) {
     admission.leases = entered.leases;
     admission.drains = entered.drains;
   }
-  count(node, std::move(admission));
-}
-
-void Admissions::count(const std::string& node, budget::Admission admission) {
-  ledger_.reserve(std::move(admission));
-  places_.refresh(node);
+  desk_.reserve(std::move(admission));
 }
 
 void Admissions::carried_out(const std::string& node, const Decision& decision) {
@@ -64,8 +60,8 @@ void Admissions::give_up(const std::string& node, const Decision& decision) {
 void Admissions::release(const std::string& node, const std::string& uid) {
   leases_.withdraw(node);
   if (!ledger_.has(uid)) return;
-  places_.finish(uid);
-  places_.refresh(node);
+  desk_.finish(uid);
+  desk_.node_changed(node);
 }
 
 }  // namespace careen::profiles

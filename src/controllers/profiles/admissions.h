@@ -2,9 +2,7 @@
 // It counts as taken from the decision on, for all that follow, and is given back when the node does not get there.
 #pragma once
 
-#include <functional>
 #include <string>
-#include <string_view>
 
 #include "budget/admission.h"
 
@@ -19,24 +17,15 @@ class PrometheusObservations;
 namespace careen::profiles {
 
 class BegunLeases;
+class BudgetDesk;
 struct Decision;
-
-// Those who count places, and those who wait for one.
-struct PlaceCount {
-  std::function<void(std::string_view node)> refresh;  // the ledger says something else of the node
-  std::function<void(const std::string& uid)> finish;  // the node's entry in the ledger ends
-};
 
 class Admissions {
  public:
   // A rehearsal uses up no observations.
-  Admissions(budget::Ledger& ledger, BegunLeases& leases, observe::PrometheusObservations& observations,
-             PlaceCount places, bool rehearses)
-      : ledger_(ledger),
-        leases_(leases),
-        observations_(observations),
-        places_(std::move(places)),
-        rehearses_(rehearses) {}
+  Admissions(const budget::Ledger& ledger, BudgetDesk& desk, BegunLeases& leases,
+             observe::PrometheusObservations& observations, bool rehearses)
+      : ledger_(ledger), desk_(desk), leases_(leases), observations_(observations), rehearses_(rehearses) {}
 
   // What the decision takes counts as taken, and what an earlier one of the node took and this one does not is given
   // back.
@@ -50,13 +39,12 @@ class Admissions {
 
  private:
   void use_up(const std::string& node, const Decision& decision);
-  void renew(const std::string& node, const budget::Admission& lost);
-  void count(const std::string& node, budget::Admission admission);
+  void renew(const budget::Admission& lost);
 
-  budget::Ledger& ledger_;
+  const budget::Ledger& ledger_;
+  BudgetDesk& desk_;
   BegunLeases& leases_;
   observe::PrometheusObservations& observations_;
-  PlaceCount places_;
   bool rehearses_;
 };
 

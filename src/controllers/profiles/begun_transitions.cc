@@ -36,9 +36,7 @@ bool BegunTransitions::waits_for_room(const ProfileData& data, Why& why) {
   d_.hold_up(why, Why::Verdict::no,
              "the ledger is full: {} admissions are under way, and this one has to be recorded too",
              ledger->entries().size());
-  BudgetKey room;
-  room.ledger = true;
-  d_.decision.waits.places.push_back({std::move(room), data.transition, std::nullopt});
+  d_.decision.waits.places.push_back({budget::LedgerRoom{}, data.transition, std::nullopt});
   return true;
 }
 

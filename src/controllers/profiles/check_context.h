@@ -7,13 +7,17 @@
 #include <utility>
 #include <vector>
 
-#include "controllers/profiles/budget_key.h"
+#include "budget/key.h"
+#include "budget/topic.h"
 #include "controllers/profiles/check.h"
 #include "controllers/profiles/info_value.h"
 #include "controllers/profiles/lease_grab.h"
-#include "controllers/profiles/topic.h"
 #include "io/time.h"
 #include "observe/prometheus_query.h"
+
+namespace careen::budget {
+class Occupancy;
+}
 
 namespace careen::observe {
 class PrometheusObservations;
@@ -25,18 +29,17 @@ class Drains;
 class Fleet;
 class Hypervisors;
 class NodeDraft;
-class Occupancy;
 class StaggerLeases;
 struct ProfileData;
 
 // What there is to look at besides the node.
 struct Facts {
-  const Occupancy& occupancy;
+  const budget::Occupancy& occupancy;
   const Fleet& fleet;
   const StaggerLeases& leases;
   const Hypervisors& hypervisors;
   const observe::PrometheusObservations& observations;
-  Topics& topics;                  // gives numbers to facts; the only thing a check may add to
+  budget::Topics& topics;          // gives numbers to facts; the only thing a check may add to
   const Drains* drains = nullptr;  // null: nothing can be drained
 };
 
@@ -59,9 +62,9 @@ struct CheckResult {
   // Without any change, the answer may be another from this time on.
   std::optional<io::Wall> changes_at;
   // Facts about more than this node that the answer rests on.
-  std::vector<Topic> topics;
+  std::vector<budget::Topic> topics;
   // The limit that was asked, and how much of it is used.
-  std::optional<std::pair<BudgetKey, BudgetUse>> budget;
+  std::optional<std::pair<budget::Key, budget::Use>> budget;
   // The lease that is free, to be taken if the transition happens.
   std::optional<LeaseGrab> lease;
   // The observation that was looked at; it is used up if the transition happens.

@@ -9,6 +9,7 @@
 #include "controllers/profiles/names.h"
 #include "controllers/profiles/observation_topic.h"
 #include "drain/engine.h"
+#include "io/steady_at.h"
 #include "kube/node_decoder.h"
 
 namespace careen::profiles {
@@ -35,14 +36,15 @@ Controller::Controller(ControllerParts parts, ControllerOptions options)
       queue_(p_.loop),
       meters_(p_.metrics),
       reports_(p_.nodes, p_.events, meters_, p_.problems, p_.log, options.dry_run),
-      occupancy_(p_.nodes, p_.ledger),
       fleet_(p_.nodes, p_.pods, topics_),
       observations_(p_.loop, p_.outside.http, p_.metrics, {},
                     [this](const observe::PrometheusQuery& source) { observation_changed(source); }),
       lease_facts_(p_.leases, topics_),
+      desk_(p_.loop, {p_.nodes, p_.ledger, lease_facts_, observations_},
+            [this](const std::string& node) { queue_.wake(node); }),
       hypervisor_facts_(p_.hypervisors),
       drains_(options.dry_run ? nullptr : p_.engine, queue_, reports_),
-      facts_{occupancy_,
+      facts_{desk_.occupancy(),
              fleet_,
              lease_facts_,
              hypervisor_facts_,
@@ -77,17 +79,16 @@ Controller::Controller(ControllerParts parts, ControllerOptions options)
                      }}),
       begun_leases_(p_.loop, LeaseTaker(p_.client, p_.leases, p_.atoms, p_.log), lease_facts_,
                     [this](const std::string& lease) { lease_changed(lease); }),
-      admissions_(p_.ledger, begun_leases_, observations_, places(), options.dry_run),
+      admissions_(p_.ledger, desk_, begun_leases_, observations_, options.dry_run),
       settler_(p_.client, p_.nodes, writer_, failing_, meters_, p_.log),
       inheritance_({.loop = p_.loop,
                     .nodes = p_.nodes,
                     .ledger = p_.ledger,
-                    .occupancy = occupancy_,
+                    .desk = desk_,
                     .queue = queue_,
                     .leases = begun_leases_,
                     .settler = settler_,
-                    .failing = failing_,
-                    .places = places()}),
+                    .failing = failing_}),
       hypervisor_writer_(p_.loop, p_.hypervisors, hypervisor_facts_, guard_, queue_, config_),
       lane_({.loop = p_.loop,
              .nodes = p_.nodes,
@@ -126,17 +127,10 @@ Controller::Controller(ControllerParts parts, ControllerOptions options)
 
 Controller::~Controller() = default;
 
-PlaceCount Controller::places() {
-  return {.refresh = [this](std::string_view node) { refresh_occupancy(node); },
-          .finish = [this](const std::string& uid) { finish(uid); }};
-}
-
 void Controller::set_config(std::shared_ptr<const Config> config) {
   config_ = std::move(config);
-  occupancy_.rebuild(*config_);
-  waiters_.clear();
+  desk_.set_config(*config_);
   topic_waiters_.clear();
-  alarms_.clear();
   told_values_.clear();
   hypervisor_facts_.forget_refusals();
   observations_.set_interval(config_->requeue);
@@ -170,28 +164,19 @@ void Controller::hypervisors_known() {
 }
 
 void Controller::pods_known() {
-  std::vector<Topic> topics;
+  std::vector<budget::Topic> topics;
   fleet_.pods_changed({}, topics);
   wake_waiting(topics);
 }
 
 void Controller::lease_changed(const std::string& key) {
-  const auto belongs = [&](const BudgetKey& budget) {
-    return !budget.lease.empty() && key.starts_with(budget.lease) && key[budget.lease.size()] == '-';
-  };
-  for (const BudgetKey& budget : waiters_.waited_for_if(belongs)) {
-    offer(budget);
-    follow_age(budget);
-  }
+  desk_.lease_changed(key);
   wake_waiting(lease_facts_.topics_of(key));
 }
 
 void Controller::observation_changed(const observe::PrometheusQuery& source) {
-  for (const BudgetKey& budget :
-       waiters_.waited_for_if([&](const BudgetKey& key) { return key.observation == source; })) {
-    offer(budget);
-  }
-  const Topic topic = topics_.of(observation_topic(source));
+  desk_.observation_changed(source);
+  const budget::Topic topic = topics_.of(observation_topic(source));
   if (is_news(source)) {
     wake_waiting({topic});
   } else if (topic_waiters_.any(topic)) {
@@ -212,13 +197,13 @@ bool Controller::is_news(const observe::PrometheusQuery& source) {
 }
 
 void Controller::pods_changed(std::string_view node) {
-  std::vector<Topic> topics;
+  std::vector<budget::Topic> topics;
   if (fleet_.pods_changed(node, topics)) queue_.wake(std::string(node));
   wake_waiting(topics);
 }
 
-void Controller::wake_waiting(const std::vector<Topic>& topics) {
-  for (const Topic topic : topics) {
+void Controller::wake_waiting(const std::vector<budget::Topic>& topics) {
+  for (const budget::Topic topic : topics) {
     for (const std::string& node : topic_waiters_.of(topic)) queue_.wake(node);
   }
 }
@@ -228,78 +213,18 @@ void Controller::node_changed(const kube::Node* before, const kube::Node* after)
   const std::string& name = after ? after->name : before->name;
   // A late write can reach neither a node that is gone nor one created again under its name: it names another version.
   if (before && (!after || after->uid != before->uid)) {
-    finish(before->uid);
+    desk_.finish(before->uid);
     messages_.node_gone(*before);
   }
-  if (config_) refresh_occupancy(name);
+  if (config_) desk_.node_changed(name);
   if (after) messages_.node_changed(*after);
   wake_waiting(fleet_.node_changed(before, after));
   queue_.wake(name);
 }
 
-void Controller::refresh_occupancy(std::string_view node) {
-  const Occupancy::Changes changes = occupancy_.update(node, *config_);
-  for (const Scope& scope : changes.left) {
-    for (const BudgetKey& key : waiters_.waited_for(scope)) offer(key);
-  }
-  for (const auto* scopes : {&changes.left, &changes.joined, &changes.altered}) {
-    for (const Scope& scope : *scopes) {
-      for (const BudgetKey& key : waiters_.waited_for(scope)) follow_age(key);
-    }
-  }
-  for (const Scope& scope : changes.joined) {
-    for (const std::string& waiting : waiters_.waiting_for_rise(scope)) queue_.wake(waiting);
-  }
-}
-
-void Controller::offer(const BudgetKey& key) {
-  const BudgetUse use = measure_use(key);
-  for (const std::string& node : waiters_.offer(key, key.max - use.used)) queue_.wake(node);
-}
-
-BudgetUse Controller::measure_use(const BudgetKey& key) const {
-  const io::Wall now = p_.loop.wall_now();
-  if (key.ledger) return {-p_.ledger.room(), std::nullopt};
-  if (!key.lease.empty()) return measure(lease_facts_, key, now);
-  if (key.observation) {
-    const bool pending = observations_.state(*key.observation, now).kind == observe::ObservationKind::pending;
-    return {pending ? 1 : 0, std::nullopt};
-  }
-  return measure(occupancy_, key, now);
-}
-
-// A maintenance that grows too old to count, or a lease that runs out, frees its place without any change in the
-// cluster.
-void Controller::follow_age(const BudgetKey& key) {
-  if ((key.skip_after <= io::Duration{0} && key.lease.empty()) || waiters_.waiting(key) == 0) return;
-  const BudgetUse use = measure_use(key);
-  if (!use.free_at) return;
-  auto& alarm = alarms_[key];
-  if (!alarm) {
-    alarm = std::make_unique<io::Alarm>(p_.loop, [this, key] {
-      offer(key);
-      follow_age(key);
-    });
-  }
-  alarm->set(steady(*use.free_at));
-}
-
-io::Steady Controller::steady(io::Wall when) const {
-  const io::Wall now = p_.loop.wall_now();
-  return p_.loop.now() + std::max(io::Duration{0}, std::min(when, io::add(now, io::hours{24 * 365})) - now);
-}
-
-// Its place in the ledger is another's.
-void Controller::finish(const std::string& uid) {
-  p_.ledger.finish(uid);
-  BudgetKey room;
-  room.ledger = true;
-  if (waiters_.waiting(room) > 0) offer(room);
-}
-
 Task<void> Controller::run() {
   co_await configured_.wait();
-  occupancy_.rebuild(*config_);
+  desk_.rebuild();
   running_ = true;
   acting_.spawn(inheritance_.run());
   // What is not carried out would be found again and again.
@@ -372,13 +297,8 @@ void Controller::decide_one(const std::string& key) {
 void Controller::schedule(const std::string& key, const Decision& decision) {
   topic_waiters_.update(key, decision.waits.topics);
   for (const observe::PrometheusQuery& source : decision.waits.observations) observations_.want(source);
-  for (const BudgetKey& offered : waiters_.update(key, decision.waits.places, decision.waits.rises)) offer(offered);
-  for (const BudgetWait& wait : decision.waits.places) {
-    if (const auto alarm = alarms_.find(wait.key); alarm == alarms_.end() || !alarm->second->pending()) {
-      follow_age(wait.key);
-    }
-  }
-  if (decision.waits.wake) queue_.wake_at(key, steady(*decision.waits.wake));
+  desk_.wait(key, decision.waits.places, decision.waits.rises);
+  if (decision.waits.wake) queue_.wake_at(key, io::steady_at(p_.loop, *decision.waits.wake));
   if (decision.failing()) {
     failing_.wait(key);
   } else {
@@ -403,7 +323,7 @@ std::vector<std::pair<std::string_view, size_t>> Controller::unfinished() const 
   all.insert(all.end(),
              {{"transitions begun", begun_leases_.nodes()},
               {"leases of transitions", lease_facts_.unfinished()},
-              {"nodes that wait and are gone", waiters_.nodes_if(is_gone) + topic_waiters_.nodes_if(is_gone)},
+              {"nodes that wait and are gone", desk_.waiters().nodes_if(is_gone) + topic_waiters_.nodes_if(is_gone)},
               {"nodes that are drained and are gone", drains_.nodes_if(is_gone)},
               {"failing nodes", failing_.waiting()},
               {"nodes that cannot be written", failing_.unwritable()},

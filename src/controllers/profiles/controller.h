@@ -10,10 +10,10 @@
 #include <utility>
 #include <vector>
 
+#include "budget/topic.h"
 #include "controllers/profiles/admissions.h"
 #include "controllers/profiles/begun_leases.h"
-#include "controllers/profiles/budget_key.h"
-#include "controllers/profiles/budget_waiters.h"
+#include "controllers/profiles/budget_desk.h"
 #include "controllers/profiles/check_context.h"
 #include "controllers/profiles/controller_options.h"
 #include "controllers/profiles/decision.h"
@@ -27,12 +27,10 @@
 #include "controllers/profiles/node_lane.h"
 #include "controllers/profiles/node_meters.h"
 #include "controllers/profiles/node_reports.h"
-#include "controllers/profiles/occupancy.h"
 #include "controllers/profiles/rehearsal.h"
 #include "controllers/profiles/settler.h"
 #include "controllers/profiles/stagger_leases.h"
 #include "controllers/profiles/sweep.h"
-#include "controllers/profiles/topic.h"
 #include "controllers/profiles/wanted_drains.h"
 #include "controllers/profiles/write_slots.h"
 #include "io/log.h"
@@ -116,7 +114,7 @@ class Controller {
   const Config* config() const { return config_.get(); }
   const Deliveries& deliveries() const { return messages_.deliveries(); }
   const Facts& facts() const { return facts_; }
-  const BudgetWaiters& waiters() const { return waiters_; }
+  const budget::Waiters& waiters() const { return desk_.waiters(); }
   // How much of each kind is under way. At rest nothing is: what stays then has leaked.
   std::vector<std::pair<std::string_view, size_t>> unfinished() const;
 
@@ -141,14 +139,7 @@ class Controller {
   void observation_changed(const observe::PrometheusQuery& source);
   bool is_news(const observe::PrometheusQuery& source);
   void pods_changed(std::string_view node);
-  void wake_waiting(const std::vector<Topic>& topics);
-  void refresh_occupancy(std::string_view node);
-  BudgetUse measure_use(const BudgetKey& key) const;
-  void offer(const BudgetKey& key);
-  void follow_age(const BudgetKey& key);
-  void finish(const std::string& uid);
-  io::Steady steady(io::Wall when) const;
-  PlaceCount places();
+  void wake_waiting(const std::vector<budget::Topic>& topics);
   void moved(const kube::Node& node, const Moved& moved);
   void decide_one(const std::string& key);
   void schedule(const std::string& key, const Decision& decision);
@@ -162,21 +153,18 @@ class Controller {
   NodeMeters meters_;
   NodeReports reports_;
   // What decisions look at.
-  Topics topics_;
-  Occupancy occupancy_;
+  budget::Topics topics_;
   Fleet fleet_;
   observe::PrometheusObservations observations_;
   StaggerLeases lease_facts_;
+  BudgetDesk desk_;
   Hypervisors hypervisor_facts_;
   WantedDrains drains_;
   Facts facts_;
   // Who waits for what.
-  BudgetWaiters waiters_;
-  TopicWaiters topic_waiters_;
+  budget::TopicWaiters topic_waiters_;
   std::map<observe::PrometheusQuery, std::pair<double, std::string>>
       told_values_;  // what decisions rest on: value or error
-  // For budgets that forget old maintenances: when the next one is forgotten.
-  std::map<BudgetKey, std::unique_ptr<io::Alarm>> alarms_;
   // What carries decisions out.
   kube::ObjectWriter<kube::Node> writer_;
   FailingNodes failing_;

@@ -96,7 +96,7 @@ class DecideDrainTest : public WorldTest {
       object.set({"spec", "unschedulable"}, true);
     }
     nodes.put(*kube::decode_node(object.dump(), atoms));
-    occupancy.update("a", *config);
+    occupancy.update("a");
   }
   static std::string begun(std::string_view profile = "p") {
     return fmt::format(

@@ -370,7 +370,7 @@ TEST_F(DecideTest, WaitsForABudgetOnlyIfThatIsWhatBlocks) {
       {{kData, data_of("p", kReq, now - io::hours{3})}, {"approved", "yes"}});
   const Decision decision = decide_on("a");
   ASSERT_THAT(decision.waits.places, SizeIs(1));
-  EXPECT_EQ(decision.waits.places[0].key, (BudgetKey{{}, 1, {}}));
+  EXPECT_EQ(decision.waits.places[0].key, budget::Key(budget::NodePlaces{{}, 1, {}}));
   EXPECT_EQ(decision.waits.places[0].since, now - io::hours{3});
   EXPECT_THAT(decision.waits.rises, IsEmpty());
 }
@@ -384,7 +384,7 @@ TEST_F(DecideTest, WaitsOnlyForBudgetsThatCanHelp) {
   put_in("a", "p", kReq, {{"zone", "x"}});
   Decision decision = decide_on("a");
   ASSERT_THAT(decision.waits.places, SizeIs(1));
-  EXPECT_EQ(decision.waits.places[0].key.scope, (Scope{"", {{"zone", "x"}}}));
+  EXPECT_EQ(std::get<budget::NodePlaces>(decision.waits.places[0].key).scope, (budget::Scope{"", {{"zone", "x"}}}));
   put_in("b", "p", kReq, {{"zone", "x"}, {"go", ""}});
   EXPECT_THAT(decide_on("b").waits.places, SizeIs(2));
 }
@@ -395,7 +395,7 @@ TEST_F(DecideTest, OfTwoBudgetsOnlyTheFullOneIsWaitedFor) {
   put_in("a", "p", kReq, {{"zone", "x"}});
   Decision decision = decide_on("a");
   ASSERT_THAT(decision.waits.places, SizeIs(1));
-  EXPECT_EQ(decision.waits.places[0].key.scope, (Scope{"", {{"zone", "x"}}}));
+  EXPECT_EQ(std::get<budget::NodePlaces>(decision.waits.places[0].key).scope, (budget::Scope{"", {{"zone", "x"}}}));
   put_in("in2", "p", kIn, {{"zone", "y"}});
   EXPECT_THAT(decide_on("a").waits.places, SizeIs(2));
 }
@@ -405,7 +405,7 @@ TEST_F(DecideTest, ANegatedBudgetWaitsForItToFill) {
   put_in("a", "p", kOp, {{"go", ""}});
   Decision decision = decide_on("a");
   EXPECT_THAT(decision.waits.places, IsEmpty());
-  EXPECT_THAT(decision.waits.rises, ElementsAre(Scope{}));
+  EXPECT_THAT(decision.waits.rises, ElementsAre(budget::Scope{}));
   put_in("in", "p", kIn, {{"go", ""}});
   EXPECT_EQ(state(decide_on("a")), "maintenance-required");
 }
@@ -416,7 +416,7 @@ TEST_F(DecideTest, BudgetsOfBothKindsInOneExpression) {
   put_in("a", "p", kReq, {{"zone", "x"}});
   const Decision decision = decide_on("a");
   ASSERT_THAT(decision.waits.places, SizeIs(1));
-  EXPECT_THAT(decision.waits.rises, ElementsAre(Scope{}));
+  EXPECT_THAT(decision.waits.rises, ElementsAre(budget::Scope{}));
 }
 
 TEST_F(DecideTest, ABudgetThatForgetsTellsWhenAPlaceIsFree) {

@@ -9,13 +9,13 @@
 #include <vector>
 
 #include "budget/admission.h"
-#include "controllers/profiles/budget_key.h"
+#include "budget/key.h"
+#include "budget/topic.h"
 #include "controllers/profiles/hypervisor_draft.h"
 #include "controllers/profiles/lease_grab.h"
 #include "controllers/profiles/outbox.h"
 #include "controllers/profiles/outcome.h"
 #include "controllers/profiles/state.h"
-#include "controllers/profiles/topic.h"
 #include "controllers/slot/why.h"
 #include "drain/options.h"
 #include "io/time.h"
@@ -99,9 +99,9 @@ using Place = std::variant<place::None, place::Open, place::Used, place::Begun, 
 // What could change the decision, besides the node itself.
 struct Waits {
   std::optional<io::Wall> wake;
-  std::vector<BudgetWait> places;                      // for one to become free
-  std::vector<Scope> rises;                            // for a place to be taken
-  std::vector<Topic> topics;                           // facts about other objects
+  std::vector<budget::Wait> places;                    // for one to become free
+  std::vector<budget::Scope> rises;                    // for a place to be taken
+  std::vector<budget::Topic> topics;                   // facts about other objects
   std::vector<observe::PrometheusQuery> observations;  // to be made
 };
 

@@ -4,7 +4,6 @@
 
 #include "controllers/profiles/config.h"
 #include "controllers/profiles/names.h"
-#include "controllers/profiles/occupancy.h"
 #include "controllers/profiles/sooner.h"
 
 namespace careen::profiles {

@@ -7,7 +7,7 @@
 #include <set>
 #include <unordered_map>
 
-#include "controllers/profiles/budget_key.h"
+#include "budget/key.h"
 #include "controllers/profiles/data.h"
 #include "controllers/profiles/names.h"
 #include "kube/cache.h"
@@ -25,7 +25,7 @@ namespace {
 // Nodes are numbered densely, and the number of one that is gone is given to another. Facts keep what a node
 // contributes to them by its number, so that telling them of a node twice does no harm.
 using NodeId = uint32_t;
-using Told = std::vector<Topic>;
+using Told = std::vector<budget::Topic>;
 
 template <class T>
 class ByNode {
@@ -42,16 +42,6 @@ class ByNode {
  private:
   std::vector<T> values_;
 };
-
-// Does the profile label name the profile? By default a node has one that its label does not name.
-bool names_profile(std::string_view label, std::string_view profile) {
-  for (;;) {
-    const size_t end = label.find("--");
-    if (label.substr(0, end) == profile) return true;
-    if (end == std::string_view::npos) return false;
-    label.remove_prefix(end + 2);
-  }
-}
 
 bool has_profile(const kube::Node& node, std::string_view profile) {
   const kube::Atom* label = node.label(kProfileLabel);
@@ -74,7 +64,7 @@ class LabelFact {
 
 class AnyLabel final : public LabelFact {
  public:
-  AnyLabel(std::string key, std::string value, Topic topic)
+  AnyLabel(std::string key, std::string value, budget::Topic topic)
       : key_(std::move(key)), value_(std::move(value)), topic_(topic) {}
 
   void look_at(NodeId id, const kube::Node* node, Told& told) override {
@@ -91,14 +81,14 @@ class AnyLabel final : public LabelFact {
 
  private:
   std::string key_, value_;
-  Topic topic_;
+  budget::Topic topic_;
   ByNode<bool> counted_;
   int64_t count_ = 0;
 };
 
 class ScopeSize final : public LabelFact {
  public:
-  explicit ScopeSize(Scope scope) : scope_(std::move(scope)) {}
+  explicit ScopeSize(budget::Scope scope) : scope_(std::move(scope)) {}
 
   void look_at(NodeId id, const kube::Node* node, Told& told) override {
     const bool in = node && contains(*node);
@@ -112,21 +102,21 @@ class ScopeSize final : public LabelFact {
   }
   std::vector<std::string> keys() const override {
     std::vector<std::string> keys;
-    if (!scope_.profile.empty()) keys.emplace_back(kProfileLabel);
+    if (!scope_.subset.empty()) keys.emplace_back(kProfileLabel);
     for (const auto& [key, value] : scope_.labels) keys.push_back(key);
     return keys;
   }
 
-  const Fleet::Share& share(int64_t percent, Topics& topics) {
+  const Fleet::Share& share(int64_t percent, budget::Topics& topics) {
     const auto known = shares_.find(percent);
     if (known != shares_.end()) return known->second;
-    std::string name = fmt::format("{}% of {} with profile {}", percent, scope_.text(), scope_.profile);
+    std::string name = fmt::format("{}% of {} with profile {}", percent, scope_.text(), scope_.subset);
     return shares_.emplace(percent, Fleet::Share{places_of(percent), count_, topics.of(name)}).first->second;
   }
 
  private:
   bool contains(const kube::Node& node) const {
-    if (!scope_.profile.empty() && !has_profile(node, scope_.profile)) return false;
+    if (!scope_.subset.empty() && !has_profile(node, scope_.subset)) return false;
     return std::all_of(scope_.labels.begin(), scope_.labels.end(), [&](const auto& want) {
       const kube::Atom* label = node.label(want.first);
       return label && label->view() == want.second;
@@ -134,7 +124,7 @@ class ScopeSize final : public LabelFact {
   }
   int64_t places_of(int64_t percent) const { return std::max<int64_t>(1, count_ * percent / 100); }
 
-  Scope scope_;
+  budget::Scope scope_;
   ByNode<bool> counted_;
   int64_t count_ = 0;
   std::map<int64_t, Fleet::Share> shares_;  // by percentage
@@ -159,12 +149,13 @@ class NewestVersion final : public LabelFact {
   }
 
   // For an own version; nothing if it is none.
-  std::optional<Fleet::Newer> answer(std::string_view own, Topics& topics) {
+  std::optional<Fleet::Newer> answer(std::string_view own, budget::Topics& topics) {
     auto known = owns_.find(own);
     if (known == owns_.end()) {
       auto parsed = windows::parse_semver(own);
       if (!parsed) return std::nullopt;
-      const Topic topic = topics.of(fmt::format("version newer than {} in label {} of {}", own, label_, profile_));
+      const budget::Topic topic =
+          topics.of(fmt::format("version newer than {} in label {} of {}", own, label_, profile_));
       const bool newer = precedence(*parsed, newest().version) < 0;
       known = owns_.emplace(own, Own{std::move(*parsed), newer, topic}).first;
     }
@@ -188,7 +179,7 @@ class NewestVersion final : public LabelFact {
   struct Own {
     windows::Semver version;
     bool newer = false;
-    Topic topic{};
+    budget::Topic topic{};
   };
 
   // Empty: does not count.
@@ -235,7 +226,7 @@ class Thresholds {
  public:
   explicit Thresholds(std::string name) : name_(std::move(name)) {}
 
-  Topic topic(int64_t threshold, Topics& topics) {
+  budget::Topic topic(int64_t threshold, budget::Topics& topics) {
     const auto known = topics_.find(threshold);
     if (known != topics_.end()) return known->second;
     return topics_.emplace(threshold, topics.of(fmt::format("{} at least {}", name_, threshold))).first->second;
@@ -247,13 +238,13 @@ class Thresholds {
 
  private:
   std::string name_;
-  std::map<int64_t, Topic> topics_;
+  std::map<int64_t, budget::Topic> topics_;
 };
 
 // What the data annotations say about one profile.
 class ProfileFacts {
  public:
-  ProfileFacts(const std::string& name, Topics& topics)
+  ProfileFacts(const std::string& name, budget::Topics& topics)
       : operational_thresholds_("operational nodes of " + name),
         some_blocker_(topics.of("some node of " + name + " required without affinity")),
         second_blocker_(topics.of("another node of " + name + " required without affinity")) {}
@@ -268,7 +259,7 @@ class ProfileFacts {
     look_at(id, name, states_.get(id), has_affinity_pod, told);
   }
 
-  Fleet::Number operational(int64_t threshold, Topics& topics) {
+  Fleet::Number operational(int64_t threshold, budget::Topics& topics) {
     return {operational_, operational_thresholds_.topic(threshold, topics)};
   }
 
@@ -304,7 +295,7 @@ class ProfileFacts {
   int64_t operational_ = 0;
   Thresholds operational_thresholds_;
   std::set<std::string_view> blockers_;
-  Topic some_blocker_, second_blocker_;
+  budget::Topic some_blocker_, second_blocker_;
 };
 
 // The label keys in which two nodes differ: f(std::string_view key).
@@ -353,7 +344,7 @@ void once_each(Told& topics) {
 }  // namespace
 
 struct Fleet::Parts {
-  Parts(const kube::Store<kube::Node>& node_store, const kube::PodStore& pod_store, Topics& numbers)
+  Parts(const kube::Store<kube::Node>& node_store, const kube::PodStore& pod_store, budget::Topics& numbers)
       : nodes(node_store), pods(pod_store), topics(numbers), pods_topic(numbers.of("pods are known")) {}
 
   struct Row {
@@ -398,14 +389,14 @@ struct Fleet::Parts {
     const auto known = any_labels.find(TextPairLess::Views(key, value));
     if (known != any_labels.end()) return known->second;
     begin();
-    const Topic topic = topics.of(fmt::format("any node with label {}={}", key, value));
+    const budget::Topic topic = topics.of(fmt::format("any node with label {}={}", key, value));
     return count(any_labels
                      .emplace(std::piecewise_construct, std::forward_as_tuple(key, value),
                               std::forward_as_tuple(std::string(key), std::string(value), topic))
                      .first->second);
   }
 
-  ScopeSize& scope_size(const Scope& scope) {
+  ScopeSize& scope_size(const budget::Scope& scope) {
     const auto known = scope_sizes.find(scope);
     if (known != scope_sizes.end()) return known->second;
     begin();
@@ -480,22 +471,22 @@ struct Fleet::Parts {
 
   const kube::Store<kube::Node>& nodes;
   const kube::PodStore& pods;
-  Topics& topics;
+  budget::Topics& topics;
   bool begun = false;
   bool pods_were_known = false;
-  Topic pods_topic;
+  budget::Topic pods_topic;
   Rows rows;  // by name
   std::vector<NodeId> free_ids;
   Thresholds node_thresholds{"nodes"};
   std::map<TextPair, AnyLabel, TextPairLess> any_labels;            // by key and value
-  std::map<Scope, ScopeSize> scope_sizes;                           //
+  std::map<budget::Scope, ScopeSize> scope_sizes;                   //
   std::map<TextPair, NewestVersion, TextPairLess> newest_versions;  // by label and profile
   std::vector<LabelFact*> all_label_facts;                          // of the three above
   std::map<std::string, std::vector<LabelFact*>, std::less<>> facts_of_label;
   std::map<std::string, ProfileFacts, std::less<>> profiles;
 };
 
-Fleet::Fleet(const kube::Store<kube::Node>& nodes, const kube::PodStore& pods, Topics& topics)
+Fleet::Fleet(const kube::Store<kube::Node>& nodes, const kube::PodStore& pods, budget::Topics& topics)
     : parts_(std::make_unique<Parts>(nodes, pods, topics)) {}
 Fleet::~Fleet() = default;
 
@@ -508,7 +499,7 @@ Fleet::Yes Fleet::any_label(std::string_view key, std::string_view value) const 
   return parts_->any_label(key, value).answer();
 }
 
-Fleet::Share Fleet::share(const Scope& scope, int64_t percent) const {
+Fleet::Share Fleet::share(const budget::Scope& scope, int64_t percent) const {
   return parts_->scope_size(scope).share(percent, parts_->topics);
 }
 
@@ -536,7 +527,7 @@ Fleet::Yes Fleet::pods_known() const {
   return {parts_->pods_are_known(), parts_->pods_topic};
 }
 
-std::vector<Topic> Fleet::node_changed(const kube::Node* before, const kube::Node* after) {
+std::vector<budget::Topic> Fleet::node_changed(const kube::Node* before, const kube::Node* after) {
   Told told;
   if (!parts_->begun) return told;
   if (after) {
@@ -548,7 +539,7 @@ std::vector<Topic> Fleet::node_changed(const kube::Node* before, const kube::Nod
   return told;
 }
 
-bool Fleet::pods_changed(std::string_view node, std::vector<Topic>& topics) {
+bool Fleet::pods_changed(std::string_view node, std::vector<budget::Topic>& topics) {
   Parts& p = *parts_;
   if (!p.begun) return false;
   if (!p.pods_were_known && p.pods_are_known()) {

@@ -9,8 +9,12 @@
 #include <string_view>
 #include <vector>
 
-#include "controllers/profiles/topic.h"
+#include "budget/topic.h"
 #include "kube/pod_store.h"
+
+namespace careen::budget {
+struct Scope;
+}
 
 namespace careen::kube {
 struct Node;
@@ -20,8 +24,6 @@ class Store;
 
 namespace careen::profiles {
 
-struct Scope;
-
 // What an affinity pod has: it prefers nodes whose state label says operational. For the store of pods.
 kube::NodePreference prefers_operational();
 
@@ -29,18 +31,18 @@ kube::NodePreference prefers_operational();
 class Fleet {
  public:
   // All must outlive it. The store of pods marks those that prefers_operational().
-  Fleet(const kube::Store<kube::Node>& nodes, const kube::PodStore& pods, Topics& topics);
+  Fleet(const kube::Store<kube::Node>& nodes, const kube::PodStore& pods, budget::Topics& topics);
   ~Fleet();
   Fleet(const Fleet&) = delete;
   Fleet& operator=(const Fleet&) = delete;
 
   struct Yes {
     bool value = false;
-    Topic topic{};
+    budget::Topic topic{};
   };
   struct Number {
     int64_t value = 0;
-    Topic topic{};
+    budget::Topic topic{};
   };
 
   // How many nodes there are; the topic says when the answer to "at least `threshold`?" changes.
@@ -50,16 +52,16 @@ class Fleet {
 
   struct Share {
     int64_t places = 1;
-    int64_t nodes = 0;  // of which it is a share
-    Topic topic{};      // tells when `places` is another number
+    int64_t nodes = 0;      // of which it is a share
+    budget::Topic topic{};  // tells when `places` is another number
   };
   // How many places a percentage of the nodes in the scope is: rounded down, at least one.
-  Share share(const Scope& scope, int64_t percent) const;
+  Share share(const budget::Scope& scope, int64_t percent) const;
 
   struct Newer {
     bool value = false;       // some node shows a greater version than `own`
     std::string_view newest;  // the greatest one; 0.1.0 when there is none greater
-    Topic topic{};            // says when `value` changes
+    budget::Topic topic{};    // says when `value` changes
   };
   // Among the nodes that have the label and, unless it is empty, the profile in their profile label. Nothing if `own`
   // is no semantic version; of other nodes such values do not count.
@@ -69,7 +71,7 @@ class Fleet {
   Number operational(std::string_view profile, int64_t threshold) const;
   struct Blocker {
     std::string_view node;  // empty: none
-    Topic topic{};          // tells when there is one instead of none or none instead of one
+    budget::Topic topic{};  // tells when there is one instead of none or none instead of one
   };
   // Some node other than `asking` that is in maintenance-required for the profile and has no pod that prefers
   // operational nodes. The topic is right until the asking node's own state or pods change.
@@ -81,10 +83,10 @@ class Fleet {
 
   // What has become another fact, once each. Called after the store changed; `before` or `after` is null for a new or
   // gone node.
-  std::vector<Topic> node_changed(const kube::Node* before, const kube::Node* after);
+  std::vector<budget::Topic> node_changed(const kube::Node* before, const kube::Node* after);
   // The pods of that node may be others, or (no node: empty) the first list of pods is complete. True when
   // has_affinity_pod() of the node has changed, which may concern itself too; `topics` gets what else has.
-  bool pods_changed(std::string_view node, std::vector<Topic>& topics);
+  bool pods_changed(std::string_view node, std::vector<budget::Topic>& topics);
 
  private:
   struct Parts;

@@ -27,20 +27,20 @@ class FleetTest : public testing::Test {
  protected:
   FleetTest() {
     nodes.subscribe([this](const kube::Node* before, const kube::Node* after) {
-      for (const Topic topic : fleet.node_changed(before, after)) tell(topic);
+      for (const budget::Topic topic : fleet.node_changed(before, after)) tell(topic);
     });
     pods.subscribe_nodes([this](std::string_view node) {
-      std::vector<Topic> changed;
+      std::vector<budget::Topic> changed;
       if (fleet.pods_changed(node, changed)) themselves.emplace(node);
-      for (const Topic topic : changed) tell(topic);
+      for (const budget::Topic topic : changed) tell(topic);
     });
     pods.begin_list();
     pods.end_list(++version);
   }
 
-  void tell(Topic topic) { told.insert(topic); }
+  void tell(budget::Topic topic) { told.insert(topic); }
   // The topics told since the last call.
-  std::set<Topic> heard() { return std::exchange(told, {}); }
+  std::set<budget::Topic> heard() { return std::exchange(told, {}); }
 
   kube::Node node(const std::string& name, const Texts& labels, std::optional<std::string> data) {
     kube::Node made;
@@ -77,9 +77,9 @@ class FleetTest : public testing::Test {
   kube::AtomPool atoms;
   kube::Store<kube::Node> nodes;
   kube::PodStore pods{atoms, prefers_operational()};
-  Topics topics;
+  budget::Topics topics;
   Fleet fleet{nodes, pods, topics};
-  std::set<Topic> told;
+  std::set<budget::Topic> told;
   std::set<std::string> themselves;  // nodes whose own answer about pods changed
   uint64_t version = 0;
 };
@@ -87,8 +87,8 @@ class FleetTest : public testing::Test {
 TEST_F(FleetTest, CountsNodesAndTellsOfThresholdsOnly) {
   put("a");
   EXPECT_EQ(fleet.nodes(2).value, 1);
-  const Topic two = fleet.nodes(2).topic;
-  const Topic three = fleet.nodes(3).topic;
+  const budget::Topic two = fleet.nodes(2).topic;
+  const budget::Topic three = fleet.nodes(3).topic;
   EXPECT_NE(two, three);
   put("b");
   EXPECT_THAT(heard(), ElementsAre(two));
@@ -125,8 +125,8 @@ TEST_F(FleetTest, AnyLabelTellsOfTheFirstAndTheLast) {
 
 TEST_F(FleetTest, AShareIsRoundedDownAndAtLeastOne) {
   EXPECT_EQ(fleet.share({}, 50).places, 1);
-  const Topic half = fleet.share({}, 50).topic;
-  const Topic all = fleet.share({}, 100).topic;
+  const budget::Topic half = fleet.share({}, 50).topic;
+  const budget::Topic all = fleet.share({}, 100).topic;
   put("a");
   put("b");
   put("c");
@@ -171,8 +171,8 @@ TEST_F(FleetTest, TheNewestVersionIsNeverBelowTheFloor) {
 TEST_F(FleetTest, ANewerVersionIsToldToThoseWhoAreBehindItNow) {
   put("a", {{"v", "1.0.0"}});
   put("b", {{"v", "2.0.0"}});
-  const Topic one = fleet.newer_version("v", "", "1.0.0")->topic;
-  const Topic two = fleet.newer_version("v", "", "2.0.0")->topic;
+  const budget::Topic one = fleet.newer_version("v", "", "1.0.0")->topic;
+  const budget::Topic two = fleet.newer_version("v", "", "2.0.0")->topic;
   EXPECT_TRUE(fleet.newer_version("v", "", "1.0.0")->value);
   EXPECT_FALSE(fleet.newer_version("v", "", "2.0.0")->value);
   put("c", {{"v", "3.0.0"}});
@@ -199,7 +199,7 @@ TEST_F(FleetTest, VersionsOfAProfile) {
   EXPECT_EQ(fleet.newer_version("v", "p", "1.0.0")->newest, "1.0.0");
   EXPECT_EQ(fleet.newer_version("v", "q", "1.0.0")->newest, "2.0.0");
   EXPECT_EQ(fleet.newer_version("v", "default", "1.0.0")->newest, "0.1.0");
-  const Topic topic = fleet.newer_version("v", "p", "1.0.0")->topic;
+  const budget::Topic topic = fleet.newer_version("v", "p", "1.0.0")->topic;
   put("b", {{"v", "2.0.0"}, {profile, "q--p"}});
   EXPECT_THAT(heard(), ElementsAre(topic));
   EXPECT_EQ(fleet.newer_version("v", "p", "1.0.0")->newest, "2.0.0");
@@ -214,7 +214,7 @@ TEST_F(FleetTest, OperationalNodesByTheirData) {
   put("old layout", {}, R"({"LastTransition":"2022-01-01T00:00:00Z","ProfileStates":{"p":"operational"}})");
   EXPECT_EQ(fleet.operational("p", 1).value, 2);
   EXPECT_EQ(fleet.operational("none", 1).value, 0);
-  const Topic three = fleet.operational("p", 3).topic;
+  const budget::Topic three = fleet.operational("p", 3).topic;
   put_in("b", "p", State::in_maintenance);
   EXPECT_THAT(heard(), IsEmpty());
   put_in("b", "p", kOp);
@@ -226,14 +226,14 @@ TEST_F(FleetTest, OperationalNodesByTheirData) {
 TEST_F(FleetTest, BlockersAreToldToWhoWaitsForThem) {
   put_pod("m", "asker", true);
   put_in("asker", "p", kReq);
-  const Topic some = fleet.required_without_affinity("p", "asker").topic;
+  const budget::Topic some = fleet.required_without_affinity("p", "asker").topic;
   EXPECT_EQ(fleet.required_without_affinity("p", "asker").node, "");
   put_in("b", "p", kReq);
   EXPECT_THAT(heard(), ElementsAre(some));
   EXPECT_EQ(fleet.required_without_affinity("p", "asker").node, "b");
   EXPECT_EQ(fleet.required_without_affinity("q", "asker").node, "");
   // More of them alter nothing for the asker, nor does one that is not the last.
-  const Topic second = fleet.required_without_affinity("p", "b").topic;
+  const budget::Topic second = fleet.required_without_affinity("p", "b").topic;
   EXPECT_EQ(fleet.required_without_affinity("p", "b").node, "");
   EXPECT_NE(some, second);
   put_in("c", "p", kReq);
@@ -279,7 +279,7 @@ TEST_F(FleetTest, PodsAreKnownWithTheirFirstList) {
   Fleet other(nodes, unlisted, topics);
   const auto known = other.pods_known();
   EXPECT_FALSE(known.value);
-  std::vector<Topic> heard_now;
+  std::vector<budget::Topic> heard_now;
   other.pods_changed("", heard_now);
   EXPECT_THAT(heard_now, IsEmpty());
   unlisted.begin_list();
@@ -331,11 +331,11 @@ class FleetModelTest : public FleetTest, public testing::WithParamInterface<uint
   // One asker of one fact. `answer` is all that it can notice.
   struct Asker {
     std::string what;
-    std::function<std::pair<std::string, Topic>()> ask;
+    std::function<std::pair<std::string, budget::Topic>()> ask;
     std::function<std::string()> recount;
     std::string node = {};  // if it is one node's own question: it asks again when the node itself changes
     std::string answer = {};
-    Topic topic{};
+    budget::Topic topic{};
   };
 
   uint64_t below(uint64_t n) { return random.next() % n; }
@@ -396,15 +396,15 @@ class FleetModelTest : public FleetTest, public testing::WithParamInterface<uint
                           }) > 0);
             }};
   }
-  Asker share(const Scope& scope, int64_t percent) {
-    return {fmt::format("{}% of {} {}", percent, scope.profile, scope.text()),
+  Asker share(const budget::Scope& scope, int64_t percent) {
+    return {fmt::format("{}% of {} {}", percent, scope.subset, scope.text()),
             [=, this] {
               const auto fact = fleet.share(scope, percent);
               return std::pair(std::to_string(fact.places), fact.topic);
             },
             [=, this] {
               const int64_t in_scope = count([&](const kube::Node& node) {
-                return (scope.profile.empty() || names(node, scope.profile)) &&
+                return (scope.subset.empty() || names(node, scope.subset)) &&
                        std::all_of(scope.labels.begin(), scope.labels.end(),
                                    [&](const auto& want) { return label(node, want.first) == want.second; });
               });
@@ -581,8 +581,8 @@ TEST_P(FleetModelTest, FactsAreRightAndToldWhenTheyChange) {
     bool in_one_step = change();
     while (below(5) == 0) in_one_step = change() && false;
     const auto after = conditions();
-    std::map<Topic, bool> noticed;  // per topic with listeners: has anybody's answer changed?
-    std::set<Topic> doubtful;       // the asker itself has changed
+    std::map<budget::Topic, bool> noticed;  // per topic with listeners: has anybody's answer changed?
+    std::set<budget::Topic> doubtful;       // the asker itself has changed
     for (size_t i = 0; i < known; ++i) {
       Asker& asker = askers[i];
       const std::string fresh = asker.recount();
@@ -591,7 +591,7 @@ TEST_P(FleetModelTest, FactsAreRightAndToldWhenTheyChange) {
         ASSERT_TRUE(told.contains(asker.topic)) << asker.what << " is " << fresh << " now, at step " << step;
       }
       noticed[asker.topic] |= fresh != asker.answer;
-      const Topic listened = asker.topic;
+      const budget::Topic listened = asker.topic;
       std::tie(asker.answer, asker.topic) = asker.ask();
       ASSERT_EQ(asker.answer, fresh) << asker.what << " at step " << step;
       if (itself_changed) doubtful.insert({listened, asker.topic});

@@ -5,11 +5,11 @@
 
 #include "budget/ledger.h"
 #include "controllers/profiles/begun_leases.h"
+#include "controllers/profiles/budget_desk.h"
 #include "controllers/profiles/data.h"
 #include "controllers/profiles/drains.h"
 #include "controllers/profiles/failing_nodes.h"
 #include "controllers/profiles/names.h"
-#include "controllers/profiles/occupancy.h"
 #include "controllers/profiles/settler.h"
 #include "kube/cache.h"
 #include "kube/node.h"
@@ -35,7 +35,7 @@ Task<void> Inheritance::run() {
   for (;;) {
     for (const auto& [uid, entry] : p_.ledger.entries()) {
       if (!entry.inherited || !unsettled_.insert(uid).second) continue;
-      p_.places.refresh(entry.admission.node);
+      p_.desk.node_changed(entry.admission.node);
       settling_.spawn(settle_inherited(entry.admission));
     }
     co_await p_.ledger.inherited().wait();
@@ -61,7 +61,7 @@ Task<void> Inheritance::settle_inherited(budget::Admission admission) {
 bool Inheritance::is_where_it_was_admitted_to(const budget::Admission& admission) const {
   const auto entry = p_.ledger.entries().find(admission.uid);
   if (entry == p_.ledger.entries().end() || !entry->second.admission.counts) return false;
-  const Occupancy::Members& members = p_.occupancy.members({});
+  const budget::Occupancy::Members& members = p_.desk.occupancy().members({});
   const auto member = members.find(admission.node);
   return member != members.end() && member->second.in_state;
 }
@@ -82,8 +82,8 @@ Task<void> Inheritance::inherit(budget::Admission admission) {
   const bool leased = !gone && !admission.leases.empty() && !has_moved_since(*node, admission.leases.front().acquired);
   const bool begun = p_.ledger.has(admission.uid) && (drains || leased);
   if (!begun) {
-    p_.places.finish(admission.uid);
-    p_.places.refresh(admission.node);
+    p_.desk.finish(admission.uid);
+    p_.desk.node_changed(admission.node);
   } else if (unused || leased) {
     p_.leases.inherit(admission, unused ? BegunLeases::Use::none : BegunLeases::Use::possible, drains);
   }

@@ -8,7 +8,6 @@
 #include <string_view>
 
 #include "budget/admission.h"
-#include "controllers/profiles/admissions.h"
 #include "io/sync.h"
 
 namespace careen::budget {
@@ -25,20 +24,19 @@ class Store;
 namespace careen::profiles {
 
 class BegunLeases;
+class BudgetDesk;
 class FailingNodes;
-class Occupancy;
 class Settler;
 
 struct InheritanceParts {
   io::Loop& loop;
   const kube::Store<kube::Node>& nodes;
   budget::Ledger& ledger;
-  const Occupancy& occupancy;
+  BudgetDesk& desk;
   kube::WorkQueue& queue;
   BegunLeases& leases;
   Settler& settler;
   FailingNodes& failing;
-  PlaceCount places;
 };
 
 class Inheritance {

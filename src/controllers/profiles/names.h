@@ -1,7 +1,10 @@
 // The names on a node that users and other programs know.
 #pragma once
 
+#include <optional>
+#include <string>
 #include <string_view>
+#include <vector>
 
 namespace careen::profiles {
 
@@ -16,5 +19,10 @@ inline constexpr std::string_view kTouchAnnotation = "careen.dev/touched";
 inline constexpr std::string_view kOutboxAnnotation = "careen.dev/outbox";
 
 inline constexpr std::string_view kDefaultProfile = "default";
+
+// The names in a node's profile label, in order and once each; the default profile when there is none.
+std::vector<std::string> profiles_of(std::optional<std::string_view> label);
+// Does the profile label name the profile? By default a node has one that its label does not name.
+bool names_profile(std::string_view label, std::string_view profile);
 
 }  // namespace careen::profiles

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "controllers/profiles/budget_key.h"
+#include "budget/key.h"
 #include "controllers/profiles/info_value.h"
 #include "controllers/profiles/state.h"
 #include "io/time.h"
@@ -20,9 +20,9 @@ struct CheckOutcome {
   std::string error;
   std::string reason;
   std::vector<std::pair<std::string, InfoValue>> info;
-  bool pending = false;                                                  // no answer yet
-  std::optional<io::Wall> changes_at = std::nullopt;                     // without any change, at the earliest
-  std::optional<std::pair<BudgetKey, BudgetUse>> budget = std::nullopt;  // the limit that was asked
+  bool pending = false;                                                      // no answer yet
+  std::optional<io::Wall> changes_at = std::nullopt;                         // without any change, at the earliest
+  std::optional<std::pair<budget::Key, budget::Use>> budget = std::nullopt;  // the limit that was asked
 };
 
 struct TransitionOutcome {

@@ -28,12 +28,7 @@ LeaseGroup::LeaseGroup(std::string key, int64_t parallel) : key_(std::move(key))
   for (int64_t i = 0; i < parallel; ++i) leases_.push_back(key_ + '-' + std::to_string(i));
 }
 
-BudgetKey LeaseGroup::budget() const {
-  BudgetKey budget;
-  budget.max = static_cast<int64_t>(parallel());
-  budget.lease = key_;
-  return budget;
-}
+budget::LeasePlaces LeaseGroup::budget() const { return {key_, static_cast<int64_t>(parallel())}; }
 
 bool StaggerLeases::begun_by(std::string_view node, std::string_view key) const {
   const auto begun = begun_.find(key);
@@ -74,21 +69,22 @@ LeaseUse StaggerLeases::measure(const LeaseGroup& group, io::Wall now, std::stri
   return use;
 }
 
-Topic StaggerLeases::topic(const LeaseGroup& group) const {
+budget::Topic StaggerLeases::topic(const LeaseGroup& group) const {
   const auto known = by_group_.find(group.key());
   if (known != by_group_.end()) return known->second;
   return by_group_.emplace(group.key(), topics_.of("stagger " + group.key())).first->second;
 }
 
-std::vector<Topic> StaggerLeases::topics_of(std::string_view lease_key) const {
+std::vector<budget::Topic> StaggerLeases::topics_of(std::string_view lease_key) const {
   const auto found = by_group_.find(group_of(lease_key));
   if (found == by_group_.end()) return {};
   return {found->second};
 }
 
-BudgetUse measure(const StaggerLeases& leases, const BudgetKey& key, io::Wall now, std::string_view asking) {
-  const LeaseUse use = leases.measure(LeaseGroup(key.lease, key.max), now, asking);
-  return {key.max - use.free, use.free_at};
+budget::Use measure(const StaggerLeases& leases, const budget::LeasePlaces& places, io::Wall now,
+                    std::string_view asking) {
+  const LeaseUse use = leases.measure(LeaseGroup(places.group, places.max), now, asking);
+  return {places.max - use.free, places.max, use.free_at};
 }
 
 }  // namespace careen::profiles

@@ -10,8 +10,8 @@
 #include <string_view>
 #include <vector>
 
-#include "controllers/profiles/budget_key.h"
-#include "controllers/profiles/topic.h"
+#include "budget/key.h"
+#include "budget/topic.h"
 #include "io/time.h"
 #include "kube/cache.h"
 #include "kube/objects.h"
@@ -36,7 +36,7 @@ class LeaseGroup {
   const std::string& lease_key(size_t index) const { return leases_[index]; }
   std::string_view lease_name(size_t index) const { return std::string_view(leases_[index]).substr(slash_ + 1); }
   // Its leases are places for nodes.
-  BudgetKey budget() const;
+  budget::LeasePlaces budget() const;
 
  private:
   std::string key_;
@@ -53,7 +53,7 @@ struct LeaseUse {
 
 class StaggerLeases {
  public:
-  StaggerLeases(const kube::Store<kube::Lease>& leases, Topics& topics) : leases_(leases), topics_(topics) {}
+  StaggerLeases(const kube::Store<kube::Lease>& leases, budget::Topics& topics) : leases_(leases), topics_(topics) {}
 
   const kube::Lease* find(std::string_view key) const { return leases_.find(key); }
   // Nothing is known of a namespace whose leases have not been listed.
@@ -84,9 +84,9 @@ class StaggerLeases {
   LeaseUse measure(const LeaseGroup& group, io::Wall now, std::string_view node = {}) const;
 
   // Told when a lease of the group changes, or what decisions have taken of it.
-  Topic topic(const LeaseGroup& group) const;
+  budget::Topic topic(const LeaseGroup& group) const;
   // Of the groups that a lease belongs to and that were asked about.
-  std::vector<Topic> topics_of(std::string_view lease_key) const;
+  std::vector<budget::Topic> topics_of(std::string_view lease_key) const;
 
  private:
   struct Begun {
@@ -96,14 +96,15 @@ class StaggerLeases {
   bool is_free(std::string_view key, io::Wall now, std::string_view node) const;
 
   const kube::Store<kube::Lease>& leases_;
-  Topics& topics_;
-  mutable std::map<std::string, Topic, std::less<>> by_group_;
+  budget::Topics& topics_;
+  mutable std::map<std::string, budget::Topic, std::less<>> by_group_;
   std::set<std::string, std::less<>> known_;
   std::map<std::string, std::string, std::less<>> taken_;
   std::map<std::string, Begun, std::less<>> begun_;
 };
 
 // The same for a group's budget.
-BudgetUse measure(const StaggerLeases& leases, const BudgetKey& key, io::Wall now, std::string_view asking = {});
+budget::Use measure(const StaggerLeases& leases, const budget::LeasePlaces& places, io::Wall now,
+                    std::string_view asking = {});
 
 }  // namespace careen::profiles

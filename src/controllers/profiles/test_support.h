@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include "budget/ledger.h"
+#include "budget/occupancy.h"
 #include "budget/pause.h"
 #include "controllers/profiles/check_context.h"
 #include "controllers/profiles/config.h"
@@ -20,8 +21,8 @@
 #include "controllers/profiles/fleet.h"
 #include "controllers/profiles/hypervisors.h"
 #include "controllers/profiles/names.h"
-#include "controllers/profiles/occupancy.h"
 #include "controllers/profiles/plugins/plugins.h"
+#include "controllers/profiles/profile_states.h"
 #include "controllers/profiles/stagger_leases.h"
 #include "io/metrics.h"
 #include "io/problems.h"
@@ -88,7 +89,7 @@ class WorldTest : public testing::Test {
     const kube::Node* known = nodes.find(name);
     const std::optional<kube::Node> before = known ? std::optional(*known) : std::nullopt;
     nodes.put(std::move(*node));
-    if (config) occupancy.update(name, *config);
+    if (config) occupancy.update(name);
     fleet.node_changed(before ? &*before : nullptr, nodes.find(name));
   }
   // A node with one profile, as careen leaves it.
@@ -100,11 +101,12 @@ class WorldTest : public testing::Test {
   }
   void configure(std::string_view yaml) {
     config.emplace(config_of(yaml));
-    occupancy.rebuild(*config);
+    states.set_config(*config);
+    occupancy.rebuild();
   }
   void reserve(const std::string& name) {
     ledger.reserve({"uid-" + name, name, "profile/p", now});
-    occupancy.update(name, *config);
+    occupancy.update(name);
   }
   Decision decide_on(std::string_view name) {
     return decide({nodes, *config, facts, deliveries, notify_blocking, nullptr, false, &pauses}, name, now);
@@ -145,8 +147,9 @@ class WorldTest : public testing::Test {
   kube::Store<kube::Object> hypervisor_objects;
   sim::Outside outside{*loop};
   std::unique_ptr<io::HttpClient> http = outside.connect(*loop);
-  Topics topics;
-  Occupancy occupancy{nodes, ledger};
+  budget::Topics topics;
+  ProfileStates states;
+  budget::Occupancy occupancy{nodes, ledger, states};
   Fleet fleet{nodes, pods, topics};
   StaggerLeases lease_facts{leases, topics};
   Hypervisors hypervisors{hypervisor_objects};

@@ -131,12 +131,12 @@ class Chooser {
     if (!result.budget) return;
     const auto& [key, use] = *result.budget;
     Waits& waits = d_.decision.waits;
-    if (key.observation) waits.observations.push_back(*key.observation);
+    if (const auto* value = std::get_if<budget::ObservedValue>(&key)) waits.observations.push_back(value->source);
     if (result.pending) waits.places.push_back({key, data_.transition, use.free_at});
   }
 
   void add_topics(const CheckResult& result) {
-    std::vector<Topic>& topics = d_.decision.waits.topics;
+    std::vector<budget::Topic>& topics = d_.decision.waits.topics;
     topics.insert(topics.end(), result.topics.begin(), result.topics.end());
   }
 
@@ -161,9 +161,11 @@ class Chooser {
       CheckResult& result = budgets[i]->result;
       auto& [key, use] = *result.budget;
       if (result.passed) {
-        if (key.counts_nodes()) d_.decision.waits.rises.push_back(key.scope);
+        if (const auto* places = std::get_if<budget::NodePlaces>(&key)) {
+          d_.decision.waits.rises.push_back(places->scope);
+        }
         add_topics(result);
-      } else if (use.used >= key.max) {
+      } else if (use.full()) {
         // With a place free it is what is seen from there that says no, and the topics tell when that is another.
         d_.decision.waits.places.push_back({std::move(key), data_.transition, use.free_at});
       }

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 
+#include "budget/occupancy.h"
 #include "config/reader.h"
 #include "controllers/profiles/check_context.h"
 #include "controllers/profiles/fleet.h"
 #include "controllers/profiles/node_draft.h"
-#include "controllers/profiles/occupancy.h"
 #include "controllers/profiles/plugins/plugins.h"
 
 namespace careen::profiles {
@@ -28,37 +28,38 @@ class MaxMaintenance final : public Check {
 
   CheckResult run(const CheckContext& context) const override {
     CheckResult result;
-    BudgetKey key{scope_for(context), settings_.max.count, settings_.skip_after};
+    budget::NodePlaces places{scope_for(context), settings_.max.count, settings_.skip_after};
     std::optional<Fleet::Share> share;
     if (settings_.max.percent > 0) {
-      share = context.facts.fleet.share(key.scope, settings_.max.percent);
-      key.max = share->places;
+      share = context.facts.fleet.share(places.scope, settings_.max.percent);
+      places.max = share->places;
       result.topics.push_back(share->topic);
     }
-    BudgetUse use = measure(context.facts.occupancy, key, context.now, context.node.base().name);
-    result.passed = use.used < key.max;
-    if (context.explain) explain(context, key, use.used, share, result);
-    result.budget.emplace(std::move(key), std::move(use));
+    budget::Use use = measure(context.facts.occupancy, places, context.now, context.node.base().name);
+    result.passed = !use.full();
+    if (context.explain) explain(context, places, use.used, share, result);
+    result.budget.emplace(std::move(places), use);
     return result;
   }
 
  private:
-  void explain(const CheckContext& context, const BudgetKey& key, int64_t used,
+  void explain(const CheckContext& context, const budget::NodePlaces& places, int64_t used,
                const std::optional<Fleet::Share>& share, CheckResult& result) const {
     constexpr size_t kMost = 8;
-    const auto names = holders(context.facts.occupancy, key, context.now, context.node.base().name, kMost);
-    result.reason = fmt::format("{} of {}", used, key.max);
+    const auto names = holders(context.facts.occupancy, places, context.now, context.node.base().name, kMost);
+    result.reason = fmt::format("{} of {}", used, places.max);
     if (share) result.reason += fmt::format(" ({}% of {} nodes)", settings_.max.percent, share->nodes);
-    result.reason += fmt::format(" in maintenance among {}", describe(key.scope));
+    result.reason += fmt::format(" in maintenance among {}", describe(places.scope));
     if (!names.empty()) result.reason += fmt::format(": {}", fmt::join(names, ", "));
     if (used > static_cast<int64_t>(kMost)) result.reason += fmt::format(" and {} more", used - int64_t{kMost});
-    result.info = {
-        {"scope", key.scope.text()}, {"maintained", static_cast<double>(used)}, {"max", static_cast<double>(key.max)}};
+    result.info = {{"scope", places.scope.text()},
+                   {"maintained", static_cast<double>(used)},
+                   {"max", static_cast<double>(places.max)}};
   }
 
   // A group label that the node lacks, or that is empty, does not narrow the scope.
-  Scope scope_for(const CheckContext& context) const {
-    Scope scope{settings_.profile, {}};
+  budget::Scope scope_for(const CheckContext& context) const {
+    budget::Scope scope{settings_.profile, {}};
     for (const std::string& key : settings_.group_by) {
       const auto value = context.node.label(key);
       if (value && !value->empty()) scope.labels.emplace_back(key, *value);
@@ -66,8 +67,8 @@ class MaxMaintenance final : public Check {
     return scope;
   }
 
-  static std::string describe(const Scope& scope) {
-    return scope.profile.empty() ? scope.text() : fmt::format("{} with profile {}", scope.text(), scope.profile);
+  static std::string describe(const budget::Scope& scope) {
+    return scope.subset.empty() ? scope.text() : fmt::format("{} with profile {}", scope.text(), scope.subset);
   }
 
   Settings settings_;

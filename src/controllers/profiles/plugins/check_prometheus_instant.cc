@@ -31,10 +31,8 @@ class PrometheusInstant final : public Check {
     const auto state = context.facts.observations.state(source_, context.now);
     CheckResult result;
     // A value that has not arrived yet is a place that no node can take; the nodes that wait get it in turn.
-    BudgetKey key;
-    key.max = 1;
-    key.observation = source_;
-    result.budget.emplace(key, BudgetUse{state.kind == ObservationKind::pending ? 1 : 0, std::nullopt});
+    const bool arrived = state.kind != ObservationKind::pending;
+    result.budget.emplace(budget::ObservedValue{source_}, budget::Use{.used = arrived ? 0 : 1, .max = 1});
     if (context.explain) result.info = {{"url", shown_url_}, {"query", shown_query_}, {"expr", shown_expression_}};
     if (state.kind == ObservationKind::pending) {
       result.pending = true;

@@ -43,7 +43,7 @@ class Stagger final : public Check {
       return result;
     }
     const LeaseUse use = leases.measure(group_, context.now, context.node.base().name);
-    result.budget.emplace(budget_, BudgetUse{budget_.max - use.free, use.free_at});
+    result.budget.emplace(budget_, budget::Use{budget_.max - use.free, budget_.max, use.free_at});
     if (use.first) {
       result.passed = true;
       // A blocked node waits for its turn instead: a free lease is not news for every node that waits.
@@ -95,7 +95,7 @@ class Stagger final : public Check {
   }
 
   LeaseGroup group_;
-  BudgetKey budget_;
+  budget::LeasePlaces budget_;
   io::Duration duration_;
   std::string unusable_;
 };

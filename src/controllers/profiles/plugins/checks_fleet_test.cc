@@ -84,7 +84,7 @@ class FleetChecksTest : public WorldTest {
     pod.node = on;
     pod.flags.marked = prefers;
     pods.put(pod);
-    std::vector<Topic> told;
+    std::vector<budget::Topic> told;
     fleet.pods_changed(on, told);
   }
   void put_data(std::string_view name, std::string data) {
@@ -352,14 +352,14 @@ TEST_F(FleetChecksTest, MaxMaintenanceAsAPercentage) {
   const CheckResult one = check("maxMaintenance", "{max: 10%}");
   EXPECT_TRUE(one.passed);
   EXPECT_EQ(info(one).at("max"), "number 2");
-  EXPECT_EQ(one.budget->first.max, 2);
+  EXPECT_EQ(one.budget->second.max, 2);
   EXPECT_THAT(one.topics, ElementsAre(fleet.share({}, 10).topic));
   EXPECT_THAT(one.reason, HasSubstr("1 of 2 (10% of 21 nodes)"));
   put_in("m2", "p", kIn);
   EXPECT_FALSE(check("maxMaintenance", "{max: 10%}").passed);
   EXPECT_FALSE(check("maxMaintenance", "{max: 1%}").passed);
-  EXPECT_EQ(check("maxMaintenance", "{max: 1%}").budget->first.max, 1);
-  EXPECT_EQ(check("maxMaintenance", "{max: 100%}").budget->first.max, 22);
+  EXPECT_EQ(check("maxMaintenance", "{max: 1%}").budget->second.max, 1);
+  EXPECT_EQ(check("maxMaintenance", "{max: 100%}").budget->second.max, 22);
   EXPECT_THAT(check("maxMaintenance", "{max: 3}").topics, IsEmpty());
 }
 
@@ -368,11 +368,11 @@ TEST_F(FleetChecksTest, AMaximumAsAPercentageIsOfTheScope) {
   put("a", {{"zone", "x"}});
   for (int i = 0; i < 7; ++i) put(fmt::format("x{}", i), {{"zone", "x"}, {label, "w"}});
   for (int i = 0; i < 4; ++i) put(fmt::format("y{}", i), {{"zone", "y"}, {label, "w"}});
-  EXPECT_EQ(check("maxMaintenance", "{max: 50%}").budget->first.max, 6);
-  EXPECT_EQ(check("maxMaintenance", "{max: 50%, groupBy: zone}").budget->first.max, 4);
-  EXPECT_EQ(check("maxMaintenance", "{max: 50%, profile: w}").budget->first.max, 5);
-  EXPECT_EQ(check("maxMaintenance", "{max: 50%, profile: w, groupBy: zone}").budget->first.max, 3);
-  EXPECT_EQ(check("maxMaintenance", "{max: 50%, profile: nobody}").budget->first.max, 1);
+  EXPECT_EQ(check("maxMaintenance", "{max: 50%}").budget->second.max, 6);
+  EXPECT_EQ(check("maxMaintenance", "{max: 50%, groupBy: zone}").budget->second.max, 4);
+  EXPECT_EQ(check("maxMaintenance", "{max: 50%, profile: w}").budget->second.max, 5);
+  EXPECT_EQ(check("maxMaintenance", "{max: 50%, profile: w, groupBy: zone}").budget->second.max, 3);
+  EXPECT_EQ(check("maxMaintenance", "{max: 50%, profile: nobody}").budget->second.max, 1);
 }
 
 TEST_F(FleetChecksTest, AWrongMaximumIsRefused) {

@@ -119,7 +119,7 @@ TEST_F(PluginsTest, MaxMaintenanceComparesStrictly) {
   EXPECT_EQ(text(full, "maintained"), "1");
   EXPECT_EQ(text(full, "max"), "1");
   ASSERT_TRUE(full.budget);
-  EXPECT_EQ(full.budget->first, (BudgetKey{{}, 1, {}}));
+  EXPECT_EQ(full.budget->first, budget::Key(budget::NodePlaces{{}, 1, {}}));
   EXPECT_TRUE(check("maxMaintenance", "{max: 2}").passed);
 }
 

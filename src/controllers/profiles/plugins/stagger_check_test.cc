@@ -89,8 +89,7 @@ TEST_F(StaggerCheckTest, ABlockedNodeWaitsForAPlace) {
   EXPECT_EQ(result.reason,
             "lease ops/turn-0 is held by b for another 6m, lease ops/turn-1 is held by c for another 3m");
   ASSERT_TRUE(result.budget);
-  EXPECT_EQ(result.budget->first.lease, "ops/turn");
-  EXPECT_EQ(result.budget->first.max, 2);
+  EXPECT_EQ(result.budget->first, budget::Key(budget::LeasePlaces{"ops/turn", 2}));
   EXPECT_EQ(result.budget->second.used, 2);
   EXPECT_EQ(result.budget->second.free_at, now + io::minutes{3} + io::Duration{1});
   // Not all that wait are woken by the clock or by every change.
@@ -176,9 +175,7 @@ TEST_F(StaggerCheckTest, ChangesOfALeaseConcernItsGroup) {
 }
 
 TEST_F(StaggerCheckTest, TheBudgetOfAGroup) {
-  BudgetKey key;
-  key.lease = "ops/turn";
-  key.max = 3;
+  const budget::LeasePlaces key{"ops/turn", 3};
   EXPECT_EQ(measure(lease_facts, key, now).used, 0);
   put("turn-1", {.since = now});
   EXPECT_EQ(measure(lease_facts, key, now).used, 1);

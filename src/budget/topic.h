@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-namespace careen::profiles {
+namespace careen::budget {
 
 using Topic = uint32_t;
 
@@ -47,4 +47,4 @@ class TopicWaiters {
   std::map<Topic, std::set<std::string, std::less<>>> by_topic_;
 };
 
-}  // namespace careen::profiles
+}  // namespace careen::budget

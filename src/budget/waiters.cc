@@ -1,14 +1,15 @@
-#include "controllers/profiles/budget_waiters.h"
+#include "budget/waiters.h"
 
-#include <algorithm>
+#include <limits>
+#include <variant>
 
-namespace careen::profiles {
+namespace careen::budget {
 
-std::vector<BudgetKey> BudgetWaiters::update(std::string_view node, const std::vector<BudgetWait>& waits,
-                                             const std::vector<Scope>& rises) {
-  std::vector<BudgetKey> offered;
+std::vector<Key> Waiters::update(std::string_view node, const std::vector<Wait>& waits,
+                                 const std::vector<Scope>& rises) {
+  std::vector<Key> offered;
   if (const auto it = entries_.find(node); it != entries_.end()) {
-    for (const BudgetWait& wait : it->second.waits) {
+    for (const Wait& wait : it->second.waits) {
       const auto queue = queues_.find(wait.key);
       if (queue == queues_.end()) continue;
       queue->second.waiting.erase({wait.since, std::string(node)});
@@ -26,13 +27,13 @@ std::vector<BudgetKey> BudgetWaiters::update(std::string_view node, const std::v
     entries_.erase(it);
   }
   if (waits.empty() && rises.empty()) return offered;
-  for (const BudgetWait& wait : waits) queues_[wait.key].waiting.emplace(wait.since, node);
+  for (const Wait& wait : waits) queues_[wait.key].waiting.emplace(wait.since, node);
   for (const Scope& scope : rises) rises_[scope].emplace(node);
   entries_.emplace(node, Entry{waits, rises});
   return offered;
 }
 
-std::vector<std::string> BudgetWaiters::offer(const BudgetKey& key, int64_t free) {
+std::vector<std::string> Waiters::offer(const Key& key, int64_t free) {
   std::vector<std::string> woken;
   const auto it = queues_.find(key);
   if (it == queues_.end()) return woken;
@@ -46,39 +47,40 @@ std::vector<std::string> BudgetWaiters::offer(const BudgetKey& key, int64_t free
   return woken;
 }
 
-std::vector<BudgetKey> BudgetWaiters::waited_for(const Scope& scope) const {
-  std::vector<BudgetKey> keys;
-  // Keys sort by scope first.
-  for (auto it = queues_.lower_bound({scope, std::numeric_limits<int64_t>::min(), io::Duration::min(), {}, {}});
-       it != queues_.end() && it->first.scope == scope; ++it) {
-    if (it->first.counts_nodes()) keys.push_back(it->first);
+std::vector<Key> Waiters::waited_for(const Scope& scope) const {
+  std::vector<Key> keys;
+  const NodePlaces first{scope, std::numeric_limits<int64_t>::min(), io::Duration::min()};
+  for (auto it = queues_.lower_bound(first); it != queues_.end(); ++it) {
+    const NodePlaces* const places = std::get_if<NodePlaces>(&it->first);
+    if (!places || places->scope != scope) break;
+    keys.push_back(it->first);
   }
   return keys;
 }
 
-std::vector<BudgetKey> BudgetWaiters::waited_for_if(const std::function<bool(const BudgetKey&)>& fits) const {
-  std::vector<BudgetKey> keys;
+std::vector<Key> Waiters::waited_for_if(const std::function<bool(const Key&)>& fits) const {
+  std::vector<Key> keys;
   for (const auto& [key, queue] : queues_) {
     if (fits(key)) keys.push_back(key);
   }
   return keys;
 }
 
-std::vector<std::string> BudgetWaiters::waiting_for_rise(const Scope& scope) const {
+std::vector<std::string> Waiters::waiting_for_rise(const Scope& scope) const {
   const auto it = rises_.find(scope);
   if (it == rises_.end()) return {};
   return {it->second.begin(), it->second.end()};
 }
 
-size_t BudgetWaiters::waiting(const BudgetKey& key) const {
+size_t Waiters::waiting(const Key& key) const {
   const auto it = queues_.find(key);
   return it == queues_.end() ? 0 : it->second.waiting.size();
 }
 
-void BudgetWaiters::clear() {
+void Waiters::clear() {
   queues_.clear();
   rises_.clear();
   entries_.clear();
 }
 
-}  // namespace careen::profiles
+}  // namespace careen::budget

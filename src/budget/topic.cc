@@ -1,8 +1,8 @@
-#include "controllers/profiles/topic.h"
+#include "budget/topic.h"
 
 #include <algorithm>
 
-namespace careen::profiles {
+namespace careen::budget {
 
 void TopicWaiters::update(std::string_view node, std::vector<Topic> topics) {
   std::sort(topics.begin(), topics.end());
@@ -38,4 +38,4 @@ void TopicWaiters::clear() {
   by_topic_.clear();
 }
 
-}  // namespace careen::profiles
+}  // namespace careen::budget

@@ -1,9 +1,9 @@
-#include "controllers/profiles/topic.h"
+#include "budget/topic.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace careen::profiles {
+namespace careen::budget {
 namespace {
 
 using testing::ElementsAre;
@@ -45,4 +45,4 @@ TEST(TopicWaitersTest, TheLatestDecisionReplacesTheOneBefore) {
 }
 
 }  // namespace
-}  // namespace careen::profiles
+}  // namespace careen::budget

@@ -12,26 +12,25 @@
 #include <utility>
 #include <vector>
 
-#include "controllers/profiles/budget_key.h"
+#include "budget/key.h"
 
-namespace careen::profiles {
+namespace careen::budget {
 
-class BudgetWaiters {
+class Waiters {
  public:
   // What the node waits for after its latest decision; replaces what it waited for before. Returns the budgets that
   // were offered to it, so that what it did not take goes to the next.
-  std::vector<BudgetKey> update(std::string_view node, const std::vector<BudgetWait>& waits,
-                                const std::vector<Scope>& rises);
+  std::vector<Key> update(std::string_view node, const std::vector<Wait>& waits, const std::vector<Scope>& rises);
 
   // The nodes to wake when `free` places are free.
-  std::vector<std::string> offer(const BudgetKey& key, int64_t free);
+  std::vector<std::string> offer(const Key& key, int64_t free);
   // Budgets of that scope for which somebody waits.
-  std::vector<BudgetKey> waited_for(const Scope& scope) const;
+  std::vector<Key> waited_for(const Scope& scope) const;
   // Those that fit.
-  std::vector<BudgetKey> waited_for_if(const std::function<bool(const BudgetKey&)>& fits) const;
+  std::vector<Key> waited_for_if(const std::function<bool(const Key&)>& fits) const;
   // Nodes that wait for the scope to fill.
   std::vector<std::string> waiting_for_rise(const Scope& scope) const;
-  size_t waiting(const BudgetKey& key) const;
+  size_t waiting(const Key& key) const;
   size_t nodes_if(const std::function<bool(const std::string&)>& fits) const {
     return static_cast<size_t>(
         std::count_if(entries_.begin(), entries_.end(), [&](const auto& entry) { return fits(entry.first); }));
@@ -46,12 +45,12 @@ class BudgetWaiters {
     bool empty() const { return waiting.empty() && offered.empty(); }
   };
   struct Entry {
-    std::vector<BudgetWait> waits;
+    std::vector<Wait> waits;
     std::vector<Scope> rises;
   };
-  std::map<BudgetKey, Queue> queues_;
+  std::map<Key, Queue> queues_;
   std::map<Scope, std::set<std::string, std::less<>>> rises_;
   std::map<std::string, Entry, std::less<>> entries_;
 };
 
-}  // namespace careen::profiles
+}  // namespace careen::budget

@@ -1,28 +1,28 @@
-#include "controllers/profiles/budget_waiters.h"
+#include "budget/waiters.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace careen::profiles {
+namespace careen::budget {
 namespace {
 
 using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::UnorderedElementsAre;
 
-class BudgetWaitersTest : public testing::Test {
+class WaitersTest : public testing::Test {
  protected:
   static io::Wall at(int second) { return io::Wall{io::seconds{second}}; }
   void wait(std::string_view node, int since) { waiters.update(node, {{zone, at(since), std::nullopt}}, {}); }
 
   const Scope scope{"", {{"zone", "a"}}};
-  const BudgetKey zone{scope, 3, {}};
-  const BudgetKey tighter{scope, 1, {}};
-  const BudgetKey all{{}, 3, {}};
-  BudgetWaiters waiters;
+  const Key zone = NodePlaces{scope, 3, {}};
+  const Key tighter = NodePlaces{scope, 1, {}};
+  const Key all = NodePlaces{{}, 3, {}};
+  Waiters waiters;
 };
 
-TEST_F(BudgetWaitersTest, WakesAsManyAsThereArePlacesLongestWaitingFirst) {
+TEST_F(WaitersTest, WakesAsManyAsThereArePlacesLongestWaitingFirst) {
   wait("late", 30);
   wait("early", 10);
   wait("middle", 20);
@@ -32,7 +32,7 @@ TEST_F(BudgetWaitersTest, WakesAsManyAsThereArePlacesLongestWaitingFirst) {
   EXPECT_THAT(waiters.offer(all, 5), IsEmpty());
 }
 
-TEST_F(BudgetWaitersTest, APlaceThatIsOfferedIsNotOfferedTwice) {
+TEST_F(WaitersTest, APlaceThatIsOfferedIsNotOfferedTwice) {
   wait("a", 1);
   wait("b", 2);
   EXPECT_THAT(waiters.offer(zone, 1), ElementsAre("a"));
@@ -40,7 +40,7 @@ TEST_F(BudgetWaitersTest, APlaceThatIsOfferedIsNotOfferedTwice) {
   EXPECT_THAT(waiters.offer(zone, 2), ElementsAre("b"));
 }
 
-TEST_F(BudgetWaitersTest, WhatANodeDoesNotTakeGoesToTheNext) {
+TEST_F(WaitersTest, WhatANodeDoesNotTakeGoesToTheNext) {
   wait("a", 1);
   wait("b", 2);
   EXPECT_THAT(waiters.offer(zone, 1), ElementsAre("a"));
@@ -49,7 +49,7 @@ TEST_F(BudgetWaitersTest, WhatANodeDoesNotTakeGoesToTheNext) {
   EXPECT_THAT(waiters.offer(zone, 1), ElementsAre("b"));
 }
 
-TEST_F(BudgetWaitersTest, ANodeThatStillWaitsKeepsItsPlaceInTheQueue) {
+TEST_F(WaitersTest, ANodeThatStillWaitsKeepsItsPlaceInTheQueue) {
   wait("a", 1);
   wait("b", 2);
   waiters.offer(zone, 1);
@@ -57,14 +57,14 @@ TEST_F(BudgetWaitersTest, ANodeThatStillWaitsKeepsItsPlaceInTheQueue) {
   EXPECT_THAT(waiters.offer(zone, 1), ElementsAre("a"));
 }
 
-TEST_F(BudgetWaitersTest, ADecisionReplacesWhatTheNodeWaitedFor) {
+TEST_F(WaitersTest, ADecisionReplacesWhatTheNodeWaitedFor) {
   waiters.update("a", {{zone, at(1), std::nullopt}, {all, at(1), std::nullopt}}, {});
   EXPECT_THAT(waiters.update("a", {{all, at(1), std::nullopt}}, {}), IsEmpty());
   EXPECT_EQ(waiters.waiting(zone), 0u);
   EXPECT_EQ(waiters.waiting(all), 1u);
 }
 
-TEST_F(BudgetWaitersTest, TheSameBudgetNamedTwiceCountsOnce) {
+TEST_F(WaitersTest, TheSameBudgetNamedTwiceCountsOnce) {
   waiters.update("a", {{zone, at(1), std::nullopt}, {zone, at(1), std::nullopt}}, {});
   EXPECT_EQ(waiters.waiting(zone), 1u);
   EXPECT_THAT(waiters.offer(zone, 2), ElementsAre("a"));
@@ -72,15 +72,18 @@ TEST_F(BudgetWaitersTest, TheSameBudgetNamedTwiceCountsOnce) {
   EXPECT_THAT(waiters.waited_for(scope), IsEmpty());
 }
 
-TEST_F(BudgetWaitersTest, FindsTheBudgetsOfAScope) {
+TEST_F(WaitersTest, FindsTheBudgetsOfAScope) {
   waiters.update("a", {{zone, at(1), std::nullopt}, {tighter, at(1), std::nullopt}}, {});
   waiters.update("b", {{all, at(1), std::nullopt}}, {});
   EXPECT_THAT(waiters.waited_for(scope), UnorderedElementsAre(zone, tighter));
   EXPECT_THAT(waiters.waited_for({}), ElementsAre(all));
   EXPECT_THAT(waiters.waited_for({"p", {}}), IsEmpty());
+  waiters.update("c", {{LeasePlaces{"ns/turn", 3}, at(1), std::nullopt}, {LedgerRoom{}, at(1), std::nullopt}}, {});
+  EXPECT_THAT(waiters.waited_for({}), ElementsAre(all)) << "other places are in no scope";
+  EXPECT_THAT(waiters.waited_for({"z", {}}), IsEmpty());
 }
 
-TEST_F(BudgetWaitersTest, TellsWhoWaitsForAScopeToFill) {
+TEST_F(WaitersTest, TellsWhoWaitsForAScopeToFill) {
   waiters.update("a", {}, {scope});
   waiters.update("b", {}, {scope, {}});
   EXPECT_THAT(waiters.waiting_for_rise(scope), ElementsAre("a", "b"));
@@ -91,4 +94,4 @@ TEST_F(BudgetWaitersTest, TellsWhoWaitsForAScopeToFill) {
 }
 
 }  // namespace
-}  // namespace careen::profiles
+}  // namespace careen::budget

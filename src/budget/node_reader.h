@@ -1,0 +1,33 @@
+// What a node says of itself. Who counts knows what is counted, and whoever writes it on nodes knows the words.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "io/time.h"
+
+namespace careen::kube {
+struct Node;
+}
+
+namespace careen::budget {
+
+class NodeReader {
+ public:
+  // A node is in the state that is counted.
+  struct InState {
+    // When each subset that it is in last changed; nullopt: what it says of that cannot be read.
+    std::optional<std::map<std::string, io::Wall, std::less<>>> changed;
+    bool operator==(const InState&) const = default;
+  };
+
+  virtual ~NodeReader() = default;
+  // Nothing when it is not in the state.
+  virtual std::optional<InState> state_of(const kube::Node& node) const = 0;
+  // The node is one of that subset.
+  virtual bool belongs(const kube::Node& node, std::string_view subset) const = 0;
+};
+
+}  // namespace careen::budget

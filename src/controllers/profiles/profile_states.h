@@ -1,0 +1,26 @@
+// What nodes say of themselves in labels and annotations of profiles, for limits: who is in maintenance, since when,
+// and for which profiles. A subset of nodes is a profile that their label names.
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+#include "budget/node_reader.h"
+
+namespace careen::profiles {
+
+struct Config;
+
+class ProfileStates final : public budget::NodeReader {
+ public:
+  // Only profiles of this configuration count. It must live until there is another.
+  void set_config(const Config& config) { config_ = &config; }
+
+  std::optional<InState> state_of(const kube::Node& node) const override;
+  bool belongs(const kube::Node& node, std::string_view subset) const override;
+
+ private:
+  const Config* config_ = nullptr;
+};
+
+}  // namespace careen::profiles
