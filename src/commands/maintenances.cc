@@ -55,7 +55,7 @@ MaintenanceWatch::MaintenanceWatch(KubeSession& session)
     : changed_(session.loop), objects_(session.watch_parts(), {.resource = kResource}, [](kube::RawObject& raw) {
         return kube::decode_object(raw);
       }) {
-  objects_.store().subscribe([this](const kube::Object*, const kube::Object*) { changed_.notify(); });
+  changes_ = objects_.store().subscribe([this](const kube::Object*, const kube::Object*) { changed_.notify(); });
   objects_.on_synced([this] { changed_.notify(); });
   objects_.start();
 }

@@ -39,6 +39,7 @@ class MaintenanceWatch {
  private:
   io::Signal changed_;
   kube::Watched<kube::Object> objects_;
+  io::Subscription changes_;
 };
 
 }  // namespace careen::app

@@ -85,7 +85,7 @@ class StatusWatch {
         changed_(session.loop),
         known_(session.loop),
         scope_(session.loop) {
-    nodes_.store().subscribe([this](const kube::Node*, const kube::Node*) { changed_.notify(); });
+    changes_ = nodes_.store().subscribe([this](const kube::Node*, const kube::Node*) { changed_.notify(); });
     // A cluster without NodeMaintenances is none of the user's problems here.
     session_.on_problem = [this](std::string_view key, std::string_view message) {
       known_.open();
@@ -196,6 +196,7 @@ class StatusWatch {
   bool begun_ = false;
   io::Signal changed_;
   io::Gate known_;
+  io::Subscription changes_;
   io::Scope scope_;
 };
 

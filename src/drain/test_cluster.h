@@ -71,7 +71,7 @@ class EngineTest : public testing::Test {
           transport(test.cluster.network.connect(*loop, "careen")),
           engine({*loop, client, pods, budgets, test.daemon_set, &events, metrics, problems, io::Log{}, &pauses},
                  std::move(options)) {
-      engine.subscribe([this](const Key& key) { told.push_back(key); });
+      changes = engine.subscribe([this](const Key& key) { told.push_back(key); });
       scope.spawn(pod_reflector.run());
       scope.spawn(tell_pods());
       if (with_budgets) {
@@ -114,6 +114,7 @@ class EngineTest : public testing::Test {
         *loop, client, metrics, problems, random, *budget_sink, {kube::resources::disruption_budgets}};
     Engine engine;
     std::vector<Key> told;
+    io::Subscription changes;
     io::Scope scope{*loop};
     io::Scope running{*loop};
   };

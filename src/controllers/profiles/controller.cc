@@ -113,16 +113,17 @@ Controller::Controller(ControllerParts parts, ControllerOptions options)
       sweep_(p_.loop, p_.nodes, queue_, meters_, p_.log, [this](const std::string& node) { return overlooked(node); }),
       configured_(p_.loop),
       acting_(p_.loop) {
-  p_.metrics.before_scrape([this] { meters_.show_work(p_.loop.now()); });
-  p_.nodes.subscribe([this](const kube::Node* before, const kube::Node* after) { node_changed(before, after); });
-  p_.pods.subscribe_nodes([this](std::string_view node) { pods_changed(node); });
-  p_.leases.subscribe([this](const kube::Lease* before, const kube::Lease* after) {
+  scrapes_ = p_.metrics.before_scrape_while([this] { meters_.show_work(p_.loop.now()); });
+  changes_.push_back(
+      p_.nodes.subscribe([this](const kube::Node* before, const kube::Node* after) { node_changed(before, after); }));
+  changes_.push_back(p_.pods.subscribe_nodes([this](std::string_view node) { pods_changed(node); }));
+  changes_.push_back(p_.leases.subscribe([this](const kube::Lease* before, const kube::Lease* after) {
     lease_changed(after ? after->key() : before->key());
-  });
-  p_.hypervisors.subscribe([this](const kube::Object* before, const kube::Object* after) {
+  }));
+  changes_.push_back(p_.hypervisors.subscribe([this](const kube::Object* before, const kube::Object* after) {
     queue_.wake(after ? after->name : before->name);
-  });
-  if (p_.pauses) p_.pauses->subscribe([this] { decide_all(); });
+  }));
+  if (p_.pauses) changes_.push_back(p_.pauses->subscribe([this] { decide_all(); }));
 }
 
 Controller::~Controller() = default;

@@ -34,6 +34,7 @@
 #include "controllers/profiles/wanted_drains.h"
 #include "controllers/profiles/write_slots.h"
 #include "io/log.h"
+#include "io/subscription.h"
 #include "io/sync.h"
 #include "kube/object_writer.h"
 #include "kube/queue.h"
@@ -86,9 +87,9 @@ struct ControllerParts {
   io::Problems& problems;
   io::Random& random;
   io::Log log;
-  // Null: a drain is refused when it is due. It must not tell of changes after the controller is gone.
+  // Null: a drain is refused when it is due.
   drain::Engine* engine = nullptr;
-  // Null: nothing is ever paused. Must not tell of changes after the controller is gone.
+  // Null: nothing is ever paused.
   budget::Pauses* pauses = nullptr;
 };
 
@@ -182,6 +183,8 @@ class Controller {
   io::Gate configured_;
   bool stopping_ = false;
   bool running_ = false;
+  std::shared_ptr<void> scrapes_;
+  std::vector<io::Subscription> changes_;
   io::Scope acting_;  // last: its tasks use everything above
 };
 

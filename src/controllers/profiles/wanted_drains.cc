@@ -12,7 +12,7 @@ namespace careen::profiles {
 
 WantedDrains::WantedDrains(drain::Engine* engine, kube::WorkQueue& queue, NodeReports& reports)
     : engine_(engine), queue_(queue), reports_(reports) {
-  if (engine_) engine_->subscribe([this](const drain::Key& key) { changed(key); });
+  if (engine_) changes_ = engine_->subscribe([this](const drain::Key& key) { changed(key); });
 }
 
 void WantedDrains::follow(const std::string& node, const Decision& decision) {

@@ -13,6 +13,7 @@
 #include "drain/key.h"
 #include "drain/options.h"
 #include "drain/progress.h"
+#include "io/subscription.h"
 
 namespace careen::drain {
 class Engine;
@@ -54,6 +55,7 @@ class WantedDrains final : public Drains {
   kube::WorkQueue& queue_;
   NodeReports& reports_;
   std::map<std::string, std::map<std::string, Draining>, std::less<>> draining_;  // by node and owner
+  io::Subscription changes_;
 };
 
 }  // namespace careen::profiles
