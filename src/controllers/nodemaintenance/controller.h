@@ -54,7 +54,7 @@ struct ControllerParts {
   io::Problems& problems;
   io::Random& random;
   io::Log log;
-  // Null: nothing is ever paused. Must not tell of changes after the controller is gone.
+  // Null: nothing is ever paused.
   budget::Pauses* pauses = nullptr;
   DaemonSets daemon_sets = {};
 };
