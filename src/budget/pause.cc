@@ -117,7 +117,7 @@ void Pauses::unknown(std::string why, io::Wall since) {
   // The same again is no change, and it began when it began.
   if (unknown_ && unknown_->reason == all.reason) return;
   unknown_ = std::move(all);
-  tell();
+  listeners_.tell();
 }
 
 void Pauses::set(PauseRecord record) {
@@ -126,7 +126,7 @@ void Pauses::set(PauseRecord record) {
   if (!unknown_ && now == pauses_) return;
   unknown_.reset();
   pauses_ = std::move(now);
-  tell();
+  listeners_.tell();
 }
 
 const Pause* Pauses::of(std::string_view profile) const {
@@ -141,10 +141,6 @@ std::vector<Pause> Pauses::all() const {
   std::vector<Pause> out;
   for (const auto& [profile, pause] : pauses_) out.push_back(pause);
   return out;
-}
-
-void Pauses::tell() const {
-  for (const auto& listener : listeners_) listener();
 }
 
 }  // namespace careen::budget

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "io/subscription.h"
 #include "io/time.h"
 #include "tl/expected.hpp"
 
@@ -48,14 +49,13 @@ class Pauses {
   const Pause* of(std::string_view profile) const;
   std::vector<Pause> all() const;
 
-  // Called after each change.
-  void subscribe(std::function<void()> listener) { listeners_.push_back(std::move(listener)); }
+  // Called after each change, until what is returned is destroyed.
+  io::Subscription subscribe(std::function<void()> listener) { return listeners_.subscribe(std::move(listener)); }
 
  private:
-  void tell() const;
   std::map<std::string, Pause, std::less<>> pauses_;
   std::optional<Pause> unknown_;
-  std::vector<std::function<void()>> listeners_;
+  io::Hub<> listeners_;
 };
 
 }  // namespace careen::budget

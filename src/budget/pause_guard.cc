@@ -35,7 +35,7 @@ Task<void> changed_since(const uint64_t* changes, uint64_t decided, io::Gate* ga
 
 PauseGuard::PauseGuard(io::Loop& loop, Pauses* pauses) : loop_(loop), changed_(loop) {
   if (!pauses) return;
-  pauses->subscribe([this] {
+  pauses_ = pauses->subscribe([this] {
     ++changes_;
     changed_.open();
     changed_.close();

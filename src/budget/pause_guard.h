@@ -17,7 +17,7 @@ class PauseGuard {
  public:
   using Write = io::Task<kube::Result<std::string>>;
 
-  // Null: nothing is ever paused. It must not tell of changes after the guard is gone.
+  // Null: nothing is ever paused.
   PauseGuard(io::Loop& loop, Pauses* pauses);
   PauseGuard(const PauseGuard&) = delete;
   PauseGuard& operator=(const PauseGuard&) = delete;
@@ -36,6 +36,7 @@ class PauseGuard {
   io::Loop& loop_;
   uint64_t changes_ = 0;
   io::Gate changed_;
+  io::Subscription pauses_;
 };
 
 }  // namespace careen::budget

@@ -113,7 +113,7 @@ TEST(Pauses, WhatIsNotKnownPausesEverythingUntilItIs) {
 TEST(Pauses, TellOfChangesOnly) {
   Pauses pauses;
   int told = 0;
-  pauses.subscribe([&] { ++told; });
+  const auto changes = pauses.subscribe([&] { ++told; });
   pauses.set({});
   EXPECT_EQ(told, 0);
   pauses.unknown("a", kTen);

@@ -51,7 +51,7 @@ class DrainRun {
         hopeless_(session.loop),
         scope_(session.loop) {
     for (kube::Node& node : nodes) work_.push_back({std::move(node), {}, false, false});
-    engine_.subscribe([this](const drain::Key& key) { has_changed(key.node); });
+    changes_ = engine_.subscribe([this](const drain::Key& key) { has_changed(key.node); });
     session_.on_problem = [this](std::string_view key, std::string_view message) { take_problem(key, message); };
   }
   ~DrainRun() { session_.on_problem = nullptr; }
@@ -117,6 +117,7 @@ class DrainRun {
   std::set<std::string> news_;  // nodes of which there is something new to show
   io::Signal changed_;
   io::Gate hopeless_;
+  io::Subscription changes_;
   io::Scope scope_;
 };
 

@@ -88,7 +88,7 @@ class StatusWatch {
         changed_(session.loop),
         known_(session.loop),
         scope_(session.loop) {
-    nodes_.store().subscribe([this](const kube::Node*, const kube::Node*) { changed_.notify(); });
+    changes_ = nodes_.store().subscribe([this](const kube::Node*, const kube::Node*) { changed_.notify(); });
     // A cluster that does not know a controller's kind is none of the user's problems here.
     session_.on_problem = [this](std::string_view key, std::string_view message) {
       known_.open();
@@ -195,6 +195,7 @@ class StatusWatch {
   io::Signal changed_;
   std::optional<JobWatch> jobs_;
   io::Gate known_;
+  io::Subscription changes_;
   io::Scope scope_;
 };
 

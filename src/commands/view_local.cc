@@ -8,7 +8,7 @@
 #include "commands/event_stream.h"
 #include "commands/leader_lock.h"
 #include "controllers/profiles/config.h"
-#include "controllers/profiles/decide.h"
+#include "controllers/profiles/decision.h"
 #include "controllers/profiles/plugins/plugins.h"
 #include "controllers/slot/kind.h"
 #include "io/files.h"

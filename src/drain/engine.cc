@@ -40,23 +40,17 @@ Engine::Core::Core(Engine& owner, EngineParts parts, EngineOptions given)
       stopped(p.loop),
       flush_alarm(p.loop, [this] { flush(); }),
       meters(p.metrics) {
-  // The stores may live longer than the engine.
-  const std::weak_ptr<bool> still = alive;
-  p.pods.subscribe([this, still](const kube::Pod* before, const kube::Pod* after) {
-    if (!still.expired()) pod_changed(before, after);
-  });
-  p.budgets.subscribe([this, still](const kube::DisruptionBudget* before, const kube::DisruptionBudget* after) {
-    if (!still.expired()) budget_changed(before, after);
-  });
+  subscriptions.push_back(
+      p.pods.subscribe([this](const kube::Pod* before, const kube::Pod* after) { pod_changed(before, after); }));
+  subscriptions.push_back(
+      p.budgets.subscribe([this](const kube::DisruptionBudget* before, const kube::DisruptionBudget* after) {
+        budget_changed(before, after);
+      }));
   if (p.nodes) {
-    p.nodes->subscribe([this, still](const kube::Node* before, const kube::Node* after) {
-      if (!still.expired()) node_changed(before, after);
-    });
+    subscriptions.push_back(
+        p.nodes->subscribe([this](const kube::Node* before, const kube::Node* after) { node_changed(before, after); }));
   }
-  if (!p.pauses) return;
-  p.pauses->subscribe([this, still] {
-    if (!still.expired()) pauses_changed();
-  });
+  if (p.pauses) subscriptions.push_back(p.pauses->subscribe([this] { pauses_changed(); }));
 }
 
 void Engine::Core::begin(const Key& key, const std::string& node_uid, Options wanted) {
@@ -182,7 +176,7 @@ Engine::Engine(EngineParts parts, EngineOptions options)
 
 Engine::~Engine() = default;
 
-void Engine::subscribe(Listener listener) { core_->listeners.push_back(std::move(listener)); }
+io::Subscription Engine::subscribe(Listener listener) { return core_->listeners.subscribe(std::move(listener)); }
 
 void Engine::begin(const Key& key, const std::string& node_uid, Options options) {
   core_->begin(key, node_uid, std::move(options));

@@ -14,6 +14,7 @@
 #include "drain/key.h"
 #include "drain/progress.h"
 #include "io/log.h"
+#include "io/subscription.h"
 #include "io/task.h"
 
 namespace careen::io {
@@ -75,7 +76,7 @@ class Engine {
 
   // Told whenever the progress of a drain has changed; not from within begin() or end(). Must not begin or end one.
   using Listener = std::function<void(const Key&)>;
-  void subscribe(Listener listener);
+  io::Subscription subscribe(Listener listener);
 
   // The cordon must have been acknowledged before. Pods know no more of their node than its name, so the drain is about
   // the node with that UID: it fails when there is another one, or none, under the name. For a running drain only the

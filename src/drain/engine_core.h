@@ -262,7 +262,7 @@ struct Engine::Core {
   Engine& engine;
   EngineParts p;
   EngineOptions options;
-  std::vector<Listener> listeners;
+  io::Hub<Key> listeners;
   std::map<Key, std::unique_ptr<Drain>> drains;
   std::map<std::string, std::vector<Drain*>, std::less<>> by_node;
   std::map<std::string, std::unique_ptr<Target>, std::less<>> targets;  // by UID
@@ -288,7 +288,7 @@ struct Engine::Core {
   io::Semaphore reads;  // of nodes and lists: what hangs holds up no look at the others
   io::Signal stopped;
   io::Alarm flush_alarm;
-  std::shared_ptr<bool> alive = std::make_shared<bool>(true);
+  std::vector<io::Subscription> subscriptions;
 
   struct Meters {
     explicit Meters(io::Metrics& metrics);

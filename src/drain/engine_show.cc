@@ -51,9 +51,7 @@ void Engine::Core::flush() {
   meters.pending.set(pending);
   meters.blocked.set(blocked);
   meters.running.set(running);
-  for (const Key& key : changed) {
-    for (const Listener& listener : listeners) listener(key);
-  }
+  for (const Key& key : changed) listeners.tell(key);
 }
 
 void Engine::Core::show(Target& target) {

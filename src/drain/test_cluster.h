@@ -61,7 +61,7 @@ class EngineTest : public testing::Test {
         : TestProcess(test.time.make_loop(test.skew), test.cluster.network),
           engine({*loop, client, pods, budgets, test.daemon_set, &events, metrics, problems, io::Log{}, &pauses},
                  std::move(options)) {
-      engine.subscribe([this](const Key& key) { told.push_back(key); });
+      changes = engine.subscribe([this](const Key& key) { told.push_back(key); });
       scope.spawn(pod_reflector.run());
       scope.spawn(tell_pods());
       if (with_budgets) {
@@ -83,6 +83,7 @@ class EngineTest : public testing::Test {
 
     Engine engine;
     std::vector<Key> told;
+    io::Subscription changes;
     io::Scope scope{*loop};
     io::Scope running{*loop};
   };

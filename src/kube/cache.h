@@ -20,6 +20,8 @@
 #include <utility>
 #include <vector>
 
+#include "io/subscription.h"
+
 namespace careen::kube {
 
 // T has key() (name or namespace/name), uid, version and same_facts().
@@ -28,9 +30,10 @@ class Store {
  public:
   // before is null for a new object, after for one that is gone; an object that was deleted and made again under the
   // same name is first gone, then new. Called after the store changed, only if something that T keeps has changed;
-  // both are valid during the call. A listener reads the store and must not change it.
+  // both are valid during the call. A listener reads the store and must not change it. It is told until what is
+  // returned is destroyed.
   using Listener = std::function<void(const T* before, const T* after)>;
-  void subscribe(Listener listener) { listeners_.push_back(std::move(listener)); }
+  io::Subscription subscribe(Listener listener) { return listeners_.subscribe(std::move(listener)); }
 
   const T* find(std::string_view key) const {
     const auto it = objects_.find(key);
@@ -85,7 +88,7 @@ class Store {
   uint64_t newest_before_list_ = 0;
   uint64_t position_ = 0;
   bool announcing_ = false;
-  std::vector<Listener> listeners_;
+  io::Hub<const T*, const T*> listeners_;
 };
 
 template <class T>
@@ -195,14 +198,11 @@ void Store<T>::announce(const std::vector<Change>& changes) {
   for (const Change& change : changes) {
     const T* before = change.before ? &*change.before : nullptr;
     const bool made_again = before && change.after && before->uid != change.after->uid;
-    for (const Listener& listener : listeners_) {
-      if (!made_again) {
-        listener(before, change.after);
-        continue;
-      }
-      listener(before, nullptr);
-      listener(nullptr, change.after);
+    if (made_again) {
+      listeners_.tell(before, nullptr);
+      before = nullptr;
     }
+    listeners_.tell(before, change.after);
   }
   announcing_ = false;
 }

@@ -42,7 +42,7 @@ class ThingCache {
     bool same_facts(const Thing& other) const { return colour == other.colour && uid == other.uid; }
   };
   explicit ThingCache(State& mirror) {
-    store_.subscribe([&mirror](const Thing* before, const Thing* after) {
+    changes_ = store_.subscribe([&mirror](const Thing* before, const Thing* after) {
       if (before) {
         const auto it = mirror.find(std::stoi(before->name));
         ASSERT_TRUE(it != mirror.end() && it->second.uid == std::stoi(before->uid));
@@ -69,12 +69,13 @@ class ThingCache {
  private:
   static Thing make(const Write& w) { return {std::to_string(w.key), std::to_string(w.uid), w.version, w.colour}; }
   Store<Thing> store_;
+  io::Subscription changes_;
 };
 
 class PodCache {
  public:
   explicit PodCache(State& mirror) {
-    store_.subscribe([&mirror](const Pod* before, const Pod* after) {
+    changes_ = store_.subscribe([&mirror](const Pod* before, const Pod* after) {
       if (before) {
         const auto it = mirror.find(key_of(*before));
         ASSERT_TRUE(it != mirror.end() && it->second.uid == std::stoi(before->uid));
@@ -140,6 +141,7 @@ class PodCache {
   }
   AtomPool atoms_;
   PodStore store_{atoms_};
+  io::Subscription changes_;
 };
 
 template <class Cache>

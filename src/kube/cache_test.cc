@@ -31,7 +31,7 @@ Thing thing(std::string name, uint64_t version, std::string colour = "red", std:
 class CacheTest : public testing::Test {
  protected:
   CacheTest() {
-    store.subscribe([this](const Thing* before, const Thing* after) {
+    changes = store.subscribe([this](const Thing* before, const Thing* after) {
       const auto text = [](const Thing* t) { return t ? t->name + "=" + t->colour : std::string("-"); };
       seen.push_back(text(before) + " -> " + text(after));
     });
@@ -57,6 +57,7 @@ class CacheTest : public testing::Test {
   }
 
   Store<Thing> store;
+  io::Subscription changes;
   std::vector<std::string> seen;
 };
 
@@ -125,7 +126,7 @@ TEST_F(CacheTest, ARelistReportsWhatVanished) {
 TEST_F(CacheTest, AListIsTakenInOneStep) {
   list({thing("a", 1)}, 10);
   std::vector<std::vector<std::string>> views;
-  store.subscribe([&](const Thing*, const Thing*) { views.push_back(names()); });
+  const auto views_changes = store.subscribe([&](const Thing*, const Thing*) { views.push_back(names()); });
   store.begin_list();
   store.stage(thing("b", 11));
   EXPECT_THAT(names(), ElementsAre("a"));
@@ -218,7 +219,7 @@ TEST_F(CacheTest, AnIndexFollowsTheStore) {
 }
 
 TEST_F(CacheTest, AListenerMustNotChangeTheStore) {
-  store.subscribe([this](const Thing*, const Thing*) { store.put(thing("b", 9)); });
+  const auto changing = store.subscribe([this](const Thing*, const Thing*) { store.put(thing("b", 9)); });
   EXPECT_DEATH(store.put(thing("a", 1)), "a listener of a store changes it");
 }
 

@@ -66,9 +66,9 @@ class ClusterTest : public testing::Test {
   }
   Watched<Node>& watch_nodes(Cluster& cluster) {
     auto& nodes = cluster.watched<Node>({.resource = resources::nodes}, cluster.node_decoder());
-    nodes.store().subscribe([this](const Node* before, const Node* after) {
+    tellers.push_back(nodes.store().subscribe([this](const Node* before, const Node* after) {
       told.push_back((after ? "+" : "-") + (after ? after : before)->name);
-    });
+    }));
     nodes.start();
     return nodes;
   }
@@ -102,6 +102,7 @@ class ClusterTest : public testing::Test {
   std::shared_ptr<LinesOfClusters> log = std::make_shared<LinesOfClusters>();
   io::Problems problems{io::Log(log, "problems")};
   std::vector<std::string> told;
+  std::vector<io::Subscription> tellers;
 };
 
 std::string kubeconfig(const std::string& cluster, const std::string& user) {

@@ -20,10 +20,10 @@ class Index {
   // The values under which an object is found; none keeps it out.
   using Values = std::function<std::vector<std::string>(const T&)>;
 
-  // Both live as long as the store's listeners may be called.
+  // The store must outlive it.
   Index(Store<T>& store, Values values) : store_(store), values_(std::move(values)) {
     store_.for_each([this](const T& object) { add(object); });
-    store_.subscribe([this](const T* before, const T* after) {
+    changes_ = store_.subscribe([this](const T* before, const T* after) {
       if (before) drop(*before);
       if (after) add(*after);
     });
@@ -67,6 +67,7 @@ class Index {
   Store<T>& store_;
   Values values_;
   std::map<std::string, std::set<std::string>, std::less<>> keys_;
+  io::Subscription changes_;
 };
 
 }  // namespace careen::kube

@@ -276,24 +276,21 @@ struct PodStore::Core {
     announcing = false;
   }
 
-  void announce_pods(const Changes& changes) const {
+  void announce_pods(const Changes& changes) {
     for (const Change& change : changes) {
       std::optional<Pod> before, after;
       if (change.before) before = change.before->view();
       if (change.after != kNoSlot) after = slabs[change.after].view();
       const bool made_again = before && after && before->uid != after->uid;
-      for (const Listener& listener : listeners) {
-        if (!made_again) {
-          listener(before ? &*before : nullptr, after ? &*after : nullptr);
-          continue;
-        }
-        listener(&*before, nullptr);
-        listener(nullptr, &*after);
+      if (made_again) {
+        listeners.tell(&*before, nullptr);
+        before.reset();
       }
+      listeners.tell(before ? &*before : nullptr, after ? &*after : nullptr);
     }
   }
 
-  void announce_nodes(const Changes& changes) const {
+  void announce_nodes(const Changes& changes) {
     std::vector<Atom> concerned;
     for (const Change& change : changes) {
       const PodRecord* before = change.before ? &*change.before : nullptr;
@@ -308,7 +305,7 @@ struct PodStore::Core {
     std::sort(concerned.begin(), concerned.end(), [](const Atom& a, const Atom& b) { return a.view() < b.view(); });
     concerned.erase(std::unique(concerned.begin(), concerned.end()), concerned.end());
     for (const Atom& node : concerned) {
-      for (const NodeListener& listener : node_listeners) listener(node.view());
+      node_listeners.tell(node.view());
     }
   }
 
@@ -335,17 +332,19 @@ struct PodStore::Core {
   uint64_t position = 0;
   bool announcing = false;
   std::string scratch;
-  std::vector<Listener> listeners;
-  std::vector<NodeListener> node_listeners;
+  io::Hub<const Pod*, const Pod*> listeners;
+  io::Hub<std::string_view> node_listeners;
 };
 
 PodStore::PodStore(AtomPool& atoms, std::optional<NodePreference> marking)
     : core_(std::make_unique<Core>(atoms, std::move(marking))) {}
 PodStore::~PodStore() = default;
 
-void PodStore::subscribe(Listener listener) { core_->listeners.push_back(std::move(listener)); }
+io::Subscription PodStore::subscribe(Listener listener) { return core_->listeners.subscribe(std::move(listener)); }
 
-void PodStore::subscribe_nodes(NodeListener listener) { core_->node_listeners.push_back(std::move(listener)); }
+io::Subscription PodStore::subscribe_nodes(NodeListener listener) {
+  return core_->node_listeners.subscribe(std::move(listener));
+}
 
 std::optional<Pod> PodStore::find(std::string_view ns, std::string_view name) const {
   const SlotId id = core_->names.find(hash_of_name(ns, name), [&](const PodRecord& r) { return r.named(ns, name); });

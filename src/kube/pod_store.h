@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "io/result.h"
+#include "io/subscription.h"
 #include "io/time.h"
 #include "kube/atoms.h"
 
@@ -96,11 +97,11 @@ class PodStore {
 
   // As Store's: null before for a new pod, null after for one that is gone; must not change the store.
   using Listener = std::function<void(const Pod* before, const Pod* after)>;
-  void subscribe(Listener listener);
+  io::Subscription subscribe(Listener listener);
   // Told, once a node and change of the store, that the node has got or lost pods or the marks of its pods are others.
   // What else happens to a pod is not told, so a node whose pods merely live is quiet.
   using NodeListener = std::function<void(std::string_view node)>;
-  void subscribe_nodes(NodeListener listener);
+  io::Subscription subscribe_nodes(NodeListener listener);
 
   std::optional<Pod> find(std::string_view ns, std::string_view name) const;
   size_t size() const;

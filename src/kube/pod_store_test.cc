@@ -221,7 +221,7 @@ TEST_F(PodStoreTest, FindsPodsByNode) {
 
 TEST_F(PodStoreTest, EveryFactOfAPodCounts) {
   int told = 0;
-  pods.subscribe([&](const Pod* before, const Pod* after) { told += before && after; });
+  const auto subscription = pods.subscribe([&](const Pod* before, const Pod* after) { told += before && after; });
   PodFacts f = facts("p", 1);
   pods.put(f);
   const auto changes = [&](auto change) {
@@ -249,7 +249,7 @@ TEST_F(PodStoreTest, TheOrderOfLabelsIsNoFact) {
   f.labels = {{"b", "2"}, {"a", "1"}};
   pods.put(f);
   int told = 0;
-  pods.subscribe([&](const Pod*, const Pod*) { ++told; });
+  const auto subscription = pods.subscribe([&](const Pod*, const Pod*) { ++told; });
   f.labels = {{"a", "1"}, {"b", "2"}};
   f.version = 2;
   pods.put(f);
@@ -380,7 +380,7 @@ TEST_F(PodStoreTest, CountsTheMarkedPodsOfANode) {
 
 TEST_F(PodStoreTest, TellsOfNodesWhosePodsAreOthers) {
   std::vector<std::string> told;
-  pods.subscribe_nodes([&](std::string_view node) { told.emplace_back(node); });
+  const auto subscription = pods.subscribe_nodes([&](std::string_view node) { told.emplace_back(node); });
   const auto after = [&](auto act) {
     told.clear();
     act();
@@ -410,7 +410,7 @@ TEST_F(PodStoreTest, ARelistTellsOfEachNodeOnce) {
   pods.put(facts("gone", 1, "n3"));
   pods.put(facts("stays", 2, "n4"));
   std::vector<std::string> told;
-  pods.subscribe_nodes([&](std::string_view node) { told.emplace_back(node); });
+  const auto subscription = pods.subscribe_nodes([&](std::string_view node) { told.emplace_back(node); });
   pods.begin_list();
   pods.stage(facts("stays", 5, "n4"));
   for (const char* name : {"a", "b", "c"}) pods.stage(facts(name, 6, "n2"));
@@ -458,7 +458,7 @@ TEST_F(PodStoreTest, AServerWhoseHistoryWentBackIsBelieved) {
 }
 
 TEST_F(PodStoreTest, AListenerMustNotChangeTheStore) {
-  pods.subscribe([this](const Pod*, const Pod*) { pods.remove("ns", "a", 9); });
+  const auto changing = pods.subscribe([this](const Pod*, const Pod*) { pods.remove("ns", "a", 9); });
   EXPECT_DEATH(pods.put(facts("a", 1)), "a listener of the pod store changes it");
 }
 

@@ -75,7 +75,7 @@ class ReflectorTest : public testing::Test {
     reflector = std::make_unique<Reflector>(*loop, client, metrics, problems, random, *sink, std::move(options));
   }
   void start() {
-    store.subscribe([this](const Node* before, const Node* after) {
+    subscription = store.subscribe([this](const Node* before, const Node* after) {
       const auto text = [](const Node* n) {
         return n ? n->name + "=" + std::string(n->label("colour")->view()) : std::string("-");
       };
@@ -128,6 +128,7 @@ class ReflectorTest : public testing::Test {
   Client client{*loop, transport, metrics, random};
   AtomPool atoms;
   Store<Node> store;
+  io::Subscription subscription;
   std::unique_ptr<Sink> sink = make_sink(store, atoms);
   std::unique_ptr<Reflector> reflector;
   io::Scope scope{*loop};

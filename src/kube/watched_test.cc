@@ -45,7 +45,7 @@ class WatchedTest : public testing::Test {
     maps.emplace(WatchParts{*loop, client, metrics, problems, random}, std::move(what),
                  [](RawObject& raw) { return decode_object(raw); });
     maps->on_synced([this] { ++synced; });
-    maps->store().subscribe([this](const Object* before, const Object* after) {
+    changes = maps->store().subscribe([this](const Object* before, const Object* after) {
       told.push_back((after ? "+" : "-") + (after ? after : before)->key());
     });
     return *maps;
@@ -70,6 +70,7 @@ class WatchedTest : public testing::Test {
   std::vector<std::string> told;
   int synced = 0;
   std::optional<Watched<Object>> maps;
+  io::Subscription changes;
   io::Scope scope{*loop};
 };
 

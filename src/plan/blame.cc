@@ -54,8 +54,8 @@ std::string Blame::text() const {
 Blame blame(const profiles::Config& facts, const profiles::Decision& decision, const std::string& profile,
             profiles::State from, profiles::State target) {
   Blame out;
-  if (!decision.unreadable.empty()) {
-    out.all.push_back({"unreadable data", decision.unreadable, false, true});
+  if (const profiles::Unreadable* const unreadable = decision.unreadable()) {
+    out.all.push_back({"unreadable data", unreadable->error, false, true});
     return out;
   }
   const profiles::ProfileOutcome* outcome = outcome_of(decision, profile);

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "controllers/profiles/config.h"
-#include "controllers/profiles/decide.h"
+#include "controllers/profiles/decision.h"
 
 namespace careen::plan {
 

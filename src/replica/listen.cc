@@ -32,18 +32,18 @@ void Replica::Core::listen(ReplicaListener listener) {
   controller_.on_message_sent = [tell](const std::string& node, const std::string& instance) {
     tell(&L::message_sent, node, instance);
   };
-  engine_.subscribe([tell](const drain::Key& key) { tell(&L::drain, key); });
+  changes_.push_back(engine_.subscribe([tell](const drain::Key& key) { tell(&L::drain, key); }));
   problems_.on_change([tell](const std::string& key, const std::string* message) { tell(&L::problem, key, message); });
-  nodes_.store().subscribe([tell](const kube::Node* before, const kube::Node* after) {
+  changes_.push_back(nodes_.store().subscribe([tell](const kube::Node* before, const kube::Node* after) {
     tell(&L::node, after ? after->name : before->name);
-  });
-  pause_watch_.pauses().subscribe([tell] { tell(&L::pauses); });
+  }));
+  changes_.push_back(pause_watch_.pauses().subscribe([tell] { tell(&L::pauses); }));
   const auto other = [tell](const auto*, const auto*) { tell(&L::other); };
-  leases_.subscribe([tell](const kube::Lease* before, const kube::Lease* after) {
+  changes_.push_back(leases_.subscribe([tell](const kube::Lease* before, const kube::Lease* after) {
     if (!only_renewed(before, after)) tell(&L::other);
-  });
+  }));
   for (const HostedController& one : hosted_) one.controller.on_change([tell] { tell(&L::other); });
-  budgets_.store().subscribe(other);
+  changes_.push_back(budgets_.store().subscribe(other));
 }
 
 }  // namespace careen::replica

@@ -42,7 +42,7 @@ PauseWatch::PauseWatch(PauseWatchParts parts, PauseWatchOptions options, std::fu
       known_(loop_),
       refused_(loop_) {
   pauses_.unknown("it is not known yet whether somebody has paused anything", loop_.wall_now());
-  lease_.store().subscribe([this](const kube::Lease*, const kube::Lease* after) { take(after); });
+  lease_changes_ = lease_.store().subscribe([this](const kube::Lease*, const kube::Lease* after) { take(after); });
   lease_.on_synced([this] { read_anew(); });
 }
 

@@ -67,7 +67,8 @@ class PauseWatch {
   bool unread_ = true;                         // what is known is too old
   io::Gate refused_;                           // the right to read it is missing
   std::map<std::string, budget::Pause> told_;  // by profile
-  std::string uid_;                            // of the Lease, as it was last seen
+  io::Subscription lease_changes_;
+  std::string uid_;  // of the Lease, as it was last seen
 };
 
 }  // namespace careen::replica

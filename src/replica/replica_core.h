@@ -134,6 +134,7 @@ class Replica::Core {
   profiles::Shuffles shuffles_;
   ConfigSource config_;
   std::vector<ReplicaListener> listeners_;
+  std::vector<io::Subscription> changes_;
   io::Gate stop_;
   io::Scope scope_;
   io::Scope leading_;

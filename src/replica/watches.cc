@@ -56,13 +56,13 @@ void Replica::Core::watch_leases(const std::string& ns) {
   if (watch) return;
   watch = &cluster_.watched<kube::Lease>({.resource = kube::resources::leases, .ns = ns, .name = "leases of " + ns},
                                          cluster_.atoms());
-  watch->store().subscribe([this](const kube::Lease* before, const kube::Lease* after) {
+  changes_.push_back(watch->store().subscribe([this](const kube::Lease* before, const kube::Lease* after) {
     if (after) {
       leases_.put(*after);
     } else {
       leases_.remove(before->key(), before->version);
     }
-  });
+  }));
   watch->on_synced([this, ns] { controller_.leases_known(ns); });
   watch->start();
 }
@@ -120,9 +120,9 @@ void Replica::Core::watch_workload(kube::WorkloadKind kind) {
                                     kube::make_sink(workloads_, kind, cluster_.atoms()));
   if (kind == kube::WorkloadKind::daemon_set) {
     watch->on_synced([this] { engine_.daemon_sets_known(); });
-    workloads_.of(kind).subscribe([this](const kube::Workload*, const kube::Workload* after) {
+    changes_.push_back(workloads_.of(kind).subscribe([this](const kube::Workload*, const kube::Workload* after) {
       if (!after) engine_.daemon_sets_known();
-    });
+    }));
   }
   watch->start();
 }

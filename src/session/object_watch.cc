@@ -18,7 +18,7 @@ io::Task<kube::Result<std::vector<kube::Object>>> list_objects(KubeSession& sess
 ObjectWatch::ObjectWatch(KubeSession& session, const kube::Resource& resource, io::Signal& changed)
     : objects_(session.watch_parts(), {.resource = resource},
                [](kube::RawObject& raw) { return kube::decode_object(raw); }) {
-  objects_.store().subscribe([&changed](const kube::Object*, const kube::Object*) { changed.notify(); });
+  changes_ = objects_.store().subscribe([&changed](const kube::Object*, const kube::Object*) { changed.notify(); });
   objects_.on_synced([&changed] { changed.notify(); });
   objects_.start();
 }

@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "io/subscription.h"
 #include "kube/objects.h"
 #include "kube/watched.h"
 #include "session/kube_session.h"
@@ -23,6 +24,7 @@ class ObjectWatch {
 
  private:
   kube::Watched<kube::Object> objects_;
+  io::Subscription changes_;
 };
 
 }  // namespace careen::app

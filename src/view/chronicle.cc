@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "budget/pause.h"
-#include "controllers/profiles/decide.h"
+#include "controllers/profiles/decision.h"
 #include "controllers/slot/controller.h"
 #include "controllers/slot/kind.h"
 #include "drain/engine.h"

@@ -2,7 +2,7 @@
 
 #include "controllers/profiles/config.h"
 #include "controllers/profiles/controller.h"
-#include "controllers/profiles/decide.h"
+#include "controllers/profiles/decision.h"
 #include "controllers/profiles/info.h"
 #include "controllers/profiles/outbox.h"
 #include "controllers/profiles/outcome.h"

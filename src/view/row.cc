@@ -5,7 +5,7 @@
 
 #include "controllers/profiles/config.h"
 #include "controllers/profiles/controller.h"
-#include "controllers/profiles/decide.h"
+#include "controllers/profiles/decision.h"
 #include "controllers/profiles/names.h"
 #include "controllers/profiles/state.h"
 #include "drain/engine.h"
@@ -87,8 +87,8 @@ Cell append_profiles(std::string& out, Row& row, const replica::Replica& replica
   Members array(out, '[', ']');
   const auto decision = explained(replica, node);
   if (!decision) return Cell::none;
-  if (!decision->unreadable.empty()) {
-    for (const std::string& name : named_profiles(node)) append_unreadable(array.next(), name, decision->unreadable);
+  if (const profiles::Unreadable* const unreadable = decision->unreadable()) {
+    for (const std::string& name : named_profiles(node)) append_unreadable(array.next(), name, unreadable->error);
     return Cell::failing;
   }
   Cell worst = Cell::none;

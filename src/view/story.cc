@@ -6,7 +6,7 @@
 
 #include "controllers/profiles/config.h"
 #include "controllers/profiles/controller.h"
-#include "controllers/profiles/decide.h"
+#include "controllers/profiles/decision.h"
 #include "controllers/profiles/expression_why.h"
 #include "controllers/profiles/info.h"
 #include "controllers/slot/controller.h"

@@ -126,8 +126,8 @@ WebhookCertificates::WebhookCertificates(WebhookCertificatesParts p, WebhookCert
                              fmt::format("{}.{}.svc.cluster.local", options_.service, options_.ns)};
   options_.rotation.names.insert(options_.rotation.names.end(), options_.hosts.begin(), options_.hosts.end());
   const auto wake = [this](const kube::Object*, const kube::Object*) { changed_.notify(); };
-  secret_.store().subscribe(wake);
-  configuration_.store().subscribe(wake);
+  secret_changes_ = secret_.store().subscribe(wake);
+  configuration_changes_ = configuration_.store().subscribe(wake);
 }
 
 Task<void> WebhookCertificates::run() {

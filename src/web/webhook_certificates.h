@@ -94,6 +94,7 @@ class WebhookCertificates {
   io::Signal changed_;
   kube::Watched<kube::Object> secret_;
   kube::Watched<kube::Object> configuration_;
+  io::Subscription secret_changes_, configuration_changes_;
 };
 
 }  // namespace careen::web

@@ -198,7 +198,8 @@ Rate measure(const Waiting& cluster, profiles::Detail detail, double seconds) {
     for (const std::string& name : cluster.names()) {
       const profiles::Decision decision = cluster.decide(name, detail);
       // It waits for a place in its zone and for a lease, both at once, and nothing is to be written.
-      wrong += decision.patch || decision.failing() || decision.waits.size() != 2 || decision.topics.empty();
+      wrong += decision.effects.patch || decision.failing() || decision.waits.places.size() != 2 ||
+               decision.waits.topics.empty();
     }
     const double pass = cpu_seconds() - begun;
     spent += pass;

@@ -20,9 +20,15 @@ import subprocess
 import sys
 
 CONTROLLER = "controllers/profiles/controller.cc"
-BEGUN = "controllers/profiles/controller_begun.cc"
-MESSAGES = "controllers/profiles/controller_messages.cc"
+LANE = "controllers/profiles/node_lane.cc"
+ADMISSIONS = "controllers/profiles/admissions.cc"
+SETTLER = "controllers/profiles/settler.cc"
+INHERITANCE = "controllers/profiles/inheritance.cc"
+GUARD = "controllers/profiles/decision_guard.cc"
+MESSAGES = "controllers/profiles/message_desk.cc"
 DECIDE = "controllers/profiles/decide.cc"
+POSTING = "controllers/profiles/message_posting.cc"
+BEGUN_TRANSITIONS = "controllers/profiles/begun_transitions.cc"
 TAKER = "controllers/profiles/lease_taker.cc"
 LEDGER = "budget/ledger.cc"
 
@@ -30,29 +36,28 @@ LEDGER = "budget/ledger.cc"
 # mistaken text.
 MISTAKES = [
     ("no-reservation", "a place is reserved when the write is made, not when it is decided", ["limit"], [
-        (CONTROLLER,
-         "    desk_.reserve(*decision.admission);\n",
-         "    if (!MISTAKE) desk_.reserve(*decision.admission);\n"),
-        (CONTROLLER,
-         "  if (decision.admission && !co_await p_.ledger.recorded(decision.uid)) {\n",
-         "  if (MISTAKE && decision.admission) {\n"
+        (ADMISSIONS, "    desk_.reserve(*admission);\n", "    if (!MISTAKE) desk_.reserve(*admission);\n"),
+        (LANE,
+         "  if (!decision.admission() || co_await p_.ledger.recorded(decision.uid)) co_return true;\n",
+         "  if (MISTAKE && decision.admission()) {\n"
          "    co_await io::yield_to_others(p_.loop);\n"
-         "    desk_.reserve(*decision.admission);\n  }\n"
-         "  if (decision.admission && !co_await p_.ledger.recorded(decision.uid)) {\n"),
+         "    p_.ledger.reserve(*decision.admission());\n  }\n"
+         "  if (!decision.admission() || co_await p_.ledger.recorded(decision.uid)) co_return true;\n"),
     ]),
     ("own-write-unseen", "the answer to an own write does not enter the cache", ["limit"], [
-        (CONTROLLER, "  if (*sent && enter_world(**sent)) {", "  if (*sent && (MISTAKE || enter_world(**sent))) {"),
+        (LANE, "  if (*answer && !p_.writer.enter(**answer)) {",
+         "  if (*answer && (MISTAKE || !p_.writer.enter(**answer))) {"),
     ]),
     ("no-guard", "the lease is not looked at before a write", ["lease"], [
         ("kube/client.cc", "    if (writes && guard_) {", "    if (writes && guard_ && !MISTAKE) {"),
     ]),
     ("two-writes", "the state label and the data are written one after the other", ["data"], [
-        ("controllers/profiles/decide.cc", "    draft_.set_annotation(kDataAnnotation, decision_.data);",
-         "    if (!MISTAKE || !draft_.changed()) draft_.set_annotation(kDataAnnotation, decision_.data);"),
+        (DECIDE, "      d_.node.set_annotation(kDataAnnotation, effects().data);",
+         "      if (!MISTAKE || !d_.node.changed()) d_.node.set_annotation(kDataAnnotation, effects().data);"),
     ]),
     ("wake-lost", "a process that has not written anything yet sets no timers", ["late", "converge"], [
-        (CONTROLLER, "  if (decision.wake) queue_.wake_at(",
-         "  if (decision.wake && !(MISTAKE && meters_->writes(\"accepted\").value() == 0)) queue_.wake_at("),
+        (CONTROLLER, "  if (decision.waits.wake) queue_.wake_at(",
+         "  if (decision.waits.wake && !(MISTAKE && meters_.writes(\"accepted\").value() == 0)) queue_.wake_at("),
     ]),
     ("old-event", "an old watch event replaces what a newer write has left", ["converge"], [
         ("kube/cache.h", "  if (object.version < known.version) return false;",
@@ -64,23 +69,20 @@ MISTAKES = [
          "  put(into, \"labels\", labels_);"),
     ]),
     ("leak", "a place is given back only once the node is in maintenance", ["converge"], [
-        (CONTROLLER, "  if (!p_.ledger.has(uid)) return;\n",
-         "  if (!p_.ledger.has(uid)) return;\n"
-         "  if (const kube::Node* node = p_.nodes.find(key);\n"
-         "      MISTAKE && node && (!node->label(kStateLabel) || *node->label(kStateLabel) != \"in-maintenance\")) {\n"
-         "    return;\n  }\n"),
+        (ADMISSIONS, "  } else {\n    release(node, decision.uid);\n",
+         "  } else if (!MISTAKE) {\n    release(node, decision.uid);\n"),
     ]),
     ("ambiguous", "no answer is taken for a failure", ["event"], [
-        (CONTROLLER, "  if (*sent || sent->error().ambiguous()) co_return",
-         "  if (*sent || (!MISTAKE && sent->error().ambiguous())) co_return"),
+        (LANE, "  if (*answer || answer->error().ambiguous()) co_return",
+         "  if (*answer || (!MISTAKE && answer->error().ambiguous())) co_return"),
     ]),
     ("no-touch", "a write of unknown fate is taken to have failed when the node has not changed yet", ["stagger"], [
-        (BEGUN, "  kube::Json touch = kube::Json::object();\n",
-         "  if (MISTAKE) co_return Fate::never;\n  kube::Json touch = kube::Json::object();\n"),
+        (SETTLER, "  kube::Json touch = kube::Json::object();\n",
+         "  if (MISTAKE) co_return Look::never;\n  kube::Json touch = kube::Json::object();\n"),
     ]),
     ("inherited", "what a predecessor has admitted is forgotten", ["limit"], [
-        (BEGUN, "  co_await settle_in_time(admission.node, admission.uid, std::nullopt);",
-         "  if (!MISTAKE) co_await settle_in_time(admission.node, admission.uid, std::nullopt);"),
+        (INHERITANCE, "  co_await p_.settler.settle(std::move(write));",
+         "  if (!MISTAKE) co_await p_.settler.settle(std::move(write));"),
     ]),
     ("no-fencing", "a leader does not look whether another has taken the ledger over", ["ledger"], [
         (LEDGER, "  return record.writer != options_->identity || record.epoch != epoch_;",
@@ -109,8 +111,8 @@ MISTAKES = [
         (TAKER, "if (!is_taken) co_return;", "if (!is_taken && !(MISTAKE && lease)) co_return;"),
     ]),
     ("lease-unspent", "the lease of a transition that has happened is given back", ["stagger"], [
-        (CONTROLLER, "spend(key);\n release(key, decision.uid);\n",
-         "if (!MISTAKE) spend(key);\n release(key, decision.uid);\n"),
+        (ADMISSIONS, "leases_.spend(node);\n release(node, decision.uid);\n",
+         "if (!MISTAKE) leases_.spend(node);\n release(node, decision.uid);\n"),
     ]),
     ("last-minute", "a window closes a minute late", ["hours"], [
         ("windows/time_window.cc", "visit(Local{day} + hours.start, Local{day} + hours.end);",
@@ -120,44 +122,44 @@ MISTAKES = [
         ("controllers/profiles/fleet.cc", "count_ * percent / 100", "(count_ * percent + (MISTAKE ? 99 : 0)) / 100"),
     ]),
     ("value-for-all", "a value of Prometheus lets everybody pass", ["observed"], [
-        (CONTROLLER, "observations_.use_up(source, key);", "if (!MISTAKE) observations_.use_up(source, key);"),
+        (ADMISSIONS, "observations_.use_up(source, node);", "if (!MISTAKE) observations_.use_up(source, node);"),
     ]),
     ("value-again", "a value of Prometheus may be used again once a write has ended", ["observed"], [
-        (CONTROLLER, "observations_.settled(key, written)", "observations_.settled(key, written && !MISTAKE)"),
+        (LANE, "p_.observations.settled(node, written)", "p_.observations.settled(node, written && !MISTAKE)"),
     ]),
     ("told-unnoted", "a message that was sent is not remembered", ["message"], [
         (MESSAGES, "  deliveries_.set_sent(parcel.uid, parcel.message,",
          "  if (!MISTAKE) deliveries_.set_sent(parcel.uid, parcel.message,"),
     ]),
     ("told-again", "it is not noted when a notification was due", ["message"], [
-        (DECIDE, "data_.notifications[instance.name] = at_once",
-         "if (!MISTAKE) data_.notifications[instance.name] = at_once"),
+        (POSTING, "d_.data.notifications[instance.name] = at_once",
+         "if (!MISTAKE) d_.data.notifications[instance.name] = at_once"),
     ]),
     ("told-late", "nobody wakes up when a notification becomes due", ["message", "late"], [
-        (DECIDE, "wake(answer.next);", "if (!MISTAKE) wake(answer.next);"),
+        (POSTING, "d_.wake(answer.next);", "if (!MISTAKE) d_.wake(answer.next);"),
     ]),
     ("never-entered", "a state counts as entered before its enter chain has run", ["trigger"], [
         (DECIDE, "if (!next.enter.empty() ||", "if ((!next.enter.empty() && !MISTAKE) ||"),
     ]),
     ("move-untold", "no event tells of a move", ["event"], [
-        (CONTROLLER, "    record(*node, \"ChangedMaintenanceState\",",
-         "    if (!MISTAKE) record(*node, \"ChangedMaintenanceState\","),
+        (LANE, "    p_.reports.event( *node, \"ChangedMaintenanceState\",",
+         "    if (!MISTAKE) p_.reports.event(*node, \"ChangedMaintenanceState\","),
     ]),
     ("pause-unheeded", "a profile is decided although it is paused", ["pause"], [
-        (DECIDE, "world_.pauses ? world_.pauses->of(profile.name) : nullptr",
-         "world_.pauses && !MISTAKE ? world_.pauses->of(profile.name) : nullptr"),
+        (DECIDE, "pauses ? pauses->of(profile.name) : nullptr",
+         "pauses && !MISTAKE ? pauses->of(profile.name) : nullptr"),
     ]),
     ("one-refusal", "a right counts as missing from its first refusal on", ["ledger"], [
         ("kube/steady_refusal.h", "return since_ && now - *since_ >= kPatience;",
          "return since_ && (MISTAKE || now - *since_ >= kPatience);"),
     ]),
     ("pause-too-late", "what was decided before a pause is sent, and sent again, after it", ["pause"], [
-        (CONTROLLER, "if (on != basis()) return true;", "if (!MISTAKE && on != basis()) return true;"),
-        (CONTROLLER, "return pause_guard_.carry(on.pauses, p_.client.patch(",
-         "return pause_guard_.carry(MISTAKE ? pause_guard_.changes() : on.pauses, p_.client.patch("),
+        (GUARD, "if (on != basis()) return true;", "if (!MISTAKE && on != basis()) return true;"),
+        (GUARD, "return pause_guard_.carry(on.pauses, client_.patch(",
+         "return pause_guard_.carry(MISTAKE ? pause_guard_.changes() : on.pauses, client_.patch("),
     ]),
     ("settled-kept", "an admission of a predecessor that is settled stays in memory", ["leak"], [
-        (BEGUN, "  settling_.erase(admission.uid);\n", "  if (!MISTAKE) settling_.erase(admission.uid);\n"),
+        (INHERITANCE, "  unsettled_.erase(admission.uid);\n", "  if (!MISTAKE) unsettled_.erase(admission.uid);\n"),
     ]),
 ]
 
@@ -170,20 +172,20 @@ SYSTEMATIC_MISTAKES = [
         ("replica/replica.cc", "  co_await pause_watch_.fresh();", "  if (!MISTAKE) co_await pause_watch_.fresh();"),
     ]),
     ("moved-unnoticed", "after a write without an answer the node is only looked at and decided anew", ["event"], [
-        (CONTROLLER, "  meters_->writes(\"unknown\").add();\n",
-         "  if (MISTAKE) {\n    co_await read_again(key);\n    queue_.wake(key);\n"
-         "    co_return false;\n  }\n  meters_->writes(\"unknown\").add();\n"),
+        (LANE, "  p_.meters.writes(\"unknown\").add();\n",
+         "  if (MISTAKE) {\n    co_await p_.writer.look(\"\", node);\n    p_.queue.wake(node);\n"
+         "    co_return false;\n  }\n  p_.meters.writes(\"unknown\").add();\n"),
     ]),
     ("ledger-unbounded", "admissions are reserved whether or not the ledger has room for them", ["size"], [
-        (DECIDE, "if (!world_.ledger || world_.ledger->fits(draft_.base().uid)) return false;",
-         "if (MISTAKE || !world_.ledger || world_.ledger->fits(draft_.base().uid)) return false;"),
+        (BEGUN_TRANSITIONS, "if (!ledger || ledger->fits(d_.node.base().uid)) return false;",
+         "if (MISTAKE || !ledger || ledger->fits(d_.node.base().uid)) return false;"),
     ]),
     ("trusted-503", "an answer of 503 is taken for a refusal", ["event"], [
         ("kube/error.cc", "      return code > 500;", "      return code > 500 && !(MISTAKE && code == 503);"),
     ]),
     ("place-kept", "a node whose write was refused keeps its place", ["isolation"], [
-        (CONTROLLER, "  if (!decision.keeps) release(key, decision.uid);",
-         "  if (!decision.keeps && !MISTAKE) release(key, decision.uid);"),
+        (ADMISSIONS, "  if (!decision.keeps()) release(node, decision.uid);",
+         "  if (!decision.keeps() && !MISTAKE) release(node, decision.uid);"),
     ]),
 ]
 
@@ -212,7 +214,7 @@ DRAIN_MISTAKES = [
          "    if (!MISTAKE && !let_go()) return;\n    attempt(Discharge{}, \"it ends\");"),
     ]),
     ("withdrawn-held", "the cordon of a transition that was withdrawn stays", ["withdrawn"], [
-        (DECIDE, "if (!is_begun(hold) || kept_.contains(hold.first)) continue;",
+        (BEGUN_TRANSITIONS, "if (!is_begun(hold) || kept_.contains(hold.first)) continue;",
          "if (MISTAKE || !is_begun(hold) || kept_.contains(hold.first)) continue;"),
     ]),
     ("unseen-uncounted", "evictions that the status of a budget does not show yet are not counted", ["budget"], [
@@ -252,8 +254,8 @@ DRAIN_MISTAKES = [
          "return p.pauses->of(MISTAKE ? std::string_view() : profile_of(drain.key.owner));"),
     ]),
     ("namesake-drained", "a drain goes on when its node was made anew", ["evict"], [
-        ("controllers/profiles/controller_drains.cc", "entry.second.node_uid == decision.uid && (wanted || undecided);",
-         "(MISTAKE || entry.second.node_uid == decision.uid) && (wanted || undecided);"),
+        ("controllers/profiles/wanted_drains.cc", "entry.second.node_uid == decision.uid && (wanted || left);",
+         "(MISTAKE || entry.second.node_uid == decision.uid) && (wanted || left);"),
         ("drain/engine_read.cc", "if ((*node)[\"metadata\"][\"uid\"].text() != drain.progress.node_uid) {",
          "if (!MISTAKE && (*node)[\"metadata\"][\"uid\"].text() != drain.progress.node_uid) {"),
         ("drain/engine_read.cc", "if (after && after->uid != meant) {", "if (!MISTAKE && after && after->uid != meant) {"),
@@ -262,7 +264,7 @@ DRAIN_MISTAKES = [
 ALL = MISTAKES + SYSTEMATIC_MISTAKES + DRAIN_MISTAKES
 
 # Compiled with the mistaken headers, because they use them.
-WITH_HEADERS = ["replica/replica.cc", "replica/pause_watch.cc", CONTROLLER, BEGUN, MESSAGES]
+WITH_HEADERS = ["replica/replica.cc", "replica/pause_watch.cc", CONTROLLER, LANE, SETTLER, MESSAGES]
 
 DECLARATION = """// Which of the mistakes is made; 0 for none.
 #pragma once

@@ -188,9 +188,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
 
   const profiles::Decision decision =
       profiles::decide({world.nodes, world.config, world.facts, world.deliveries}, "node-1", now);
-  if (decision.patch) expect_own(*decision.patch);
-  for (const profiles::RenderedMessage& posted : decision.posted) expect_own_words(posted.message, *node);
-  if (decision.admission) expect(decision.admission->node == "node-1", "another node is admitted");
+  if (decision.effects.patch) expect_own(*decision.effects.patch);
+  for (const profiles::RenderedMessage& posted : decision.effects.posted) expect_own_words(posted.message, *node);
+  if (decision.admission()) expect(decision.admission()->node == "node-1", "another node is admitted");
 
   const auto outbox = profiles::outbox_of(*node);
   if (!outbox) return 0;

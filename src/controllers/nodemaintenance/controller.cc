@@ -47,14 +47,14 @@ Controller::Core::Core(controllers::Host host, kube::Store<kube::Object>& store,
       acting(p.loop) {
   p.metrics.before_scrape([this] { meters.show(p.loop.now(), roster); });
   store.for_each([this](const kube::Object& object) { roster.put(parse_maintenance(object)); });
-  store.subscribe(
-      [this](const kube::Object* before, const kube::Object* after) { maintenance_changed(before, after); });
-  p.nodes.subscribe(
-      [this](const kube::Node* before, const kube::Node* after) { node_changed(after ? after->name : before->name); });
-  p.leases.subscribe(
-      [this](const kube::Lease* before, const kube::Lease* after) { lease_changed(after ? *after : *before); });
-  p.engine.subscribe([this](const drain::Key& key) { drain_changed(key); });
-  p.pauses.subscribe([this] { wake_all(); });
+  changes.push_back(store.subscribe(
+      [this](const kube::Object* before, const kube::Object* after) { maintenance_changed(before, after); }));
+  changes.push_back(p.nodes.subscribe(
+      [this](const kube::Node* before, const kube::Node* after) { node_changed(after ? after->name : before->name); }));
+  changes.push_back(p.leases.subscribe(
+      [this](const kube::Lease* before, const kube::Lease* after) { lease_changed(after ? *after : *before); }));
+  changes.push_back(p.engine.subscribe([this](const drain::Key& key) { drain_changed(key); }));
+  changes.push_back(p.pauses.subscribe([this] { wake_all(); }));
 }
 
 void Controller::Core::maintenance_changed(const kube::Object* before, const kube::Object* after) {

@@ -99,6 +99,7 @@ struct Controller::Core {
   bool pods_known = false;
   bool running = false;
   bool stopping = false;
+  std::vector<io::Subscription> changes;
   io::Scope acting;  // last: its tasks use everything above
 };
 

@@ -69,7 +69,8 @@ class Hosted final : public controllers::Controller {
   }
 
   void on_change(std::function<void()> tell) override {
-    watched_->store().subscribe([tell = std::move(tell)](const kube::Object*, const kube::Object*) { tell(); });
+    told_of_.push_back(
+        watched_->store().subscribe([tell = std::move(tell)](const kube::Object*, const kube::Object*) { tell(); }));
   }
 
  private:
@@ -82,6 +83,7 @@ class Hosted final : public controllers::Controller {
   controllers::Watches& watches_;
   std::string lease_namespace_;
   std::unique_ptr<kube::Watched<kube::Object>> watched_;
+  std::vector<io::Subscription> told_of_;
   Told told_;
   nodemaintenance::Controller controller_;
   bool running_ = false;

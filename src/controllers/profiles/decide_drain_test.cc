@@ -115,7 +115,7 @@ class DecideDrainTest : public WorldTest {
   }
   static std::vector<std::string> owners(const Decision& decision) {
     std::vector<std::string> owners;
-    for (const DrainWanted& wanted : decision.drains) owners.push_back(wanted.owner);
+    for (const DrainWanted& wanted : decision.effects.drains) owners.push_back(wanted.owner);
     return owners;
   }
   static drain::Holds holds(const Decision& decision) {
@@ -123,8 +123,8 @@ class DecideDrainTest : public WorldTest {
     return text && *text != "(removed)" ? *drain::Holds::parse(*text) : drain::Holds{};
   }
   static std::string schedulable(const Decision& decision) {
-    if (!decision.patch) return "no patch";
-    const auto patch = kube::Json::parse(*decision.patch);
+    if (!decision.effects.patch) return "no patch";
+    const auto patch = kube::Json::parse(*decision.effects.patch);
     const auto value = (*patch)["spec"]["unschedulable"];
     return value.exists() ? value.dump() : "as it was";
   }
@@ -135,30 +135,31 @@ class DecideDrainTest : public WorldTest {
 TEST_F(DecideDrainTest, BeginsWithTheCordonAndKeepsItsPlace) {
   node_with("p", kReq);
   const Decision decision = decide_on("a");
-  EXPECT_TRUE(decision.begins);
-  EXPECT_FALSE(decision.keeps);
-  EXPECT_THAT(decision.moved, IsEmpty());
+  EXPECT_TRUE(decision.begins());
+  EXPECT_FALSE(decision.keeps());
+  EXPECT_THAT(decision.effects.moved, IsEmpty());
   EXPECT_THAT(decision.failures, IsEmpty());
   EXPECT_EQ(schedulable(decision), "true");
   EXPECT_EQ(label(decision, "marked"), "here") << "it stands before the drain";
   EXPECT_EQ(label(decision, "empty"), std::nullopt) << "it stands after the drain";
   EXPECT_EQ(holds(decision).by_owner.at("profile/p/begun"), (drain::Hold{"", now, {.cordon = true}, true}));
-  ASSERT_TRUE(decision.admission);
-  EXPECT_TRUE(decision.admission->counts);
-  EXPECT_EQ(decision.admission->by, "profile/p");
-  EXPECT_THAT(decision.drains, IsEmpty()) << "not before the cordon is acknowledged";
+  ASSERT_TRUE(decision.admission());
+  EXPECT_TRUE(decision.admission()->counts);
+  EXPECT_EQ(decision.admission()->by, "profile/p");
+  EXPECT_THAT(decision.effects.drains, IsEmpty()) << "not before the cordon is acknowledged";
 }
 
 TEST_F(DecideDrainTest, DrainsWhenTheCordonIsAcknowledged) {
   node_with("p", kReq, begun());
   const Decision decision = decide_on("a");
-  EXPECT_FALSE(decision.patch);
-  EXPECT_FALSE(decision.admission);
-  EXPECT_TRUE(decision.keeps);
-  ASSERT_TRUE(decision.goes_on);
-  EXPECT_TRUE(decision.goes_on->counts);
-  ASSERT_THAT(decision.drains, SizeIs(1));
-  const drain::Options& options = decision.drains[0].options;
+  EXPECT_FALSE(decision.effects.patch);
+  EXPECT_FALSE(decision.admission());
+  EXPECT_TRUE(decision.keeps());
+  const auto* const continued = std::get_if<place::Continued>(&decision.place);
+  ASSERT_TRUE(continued);
+  EXPECT_TRUE(continued->admission.counts);
+  ASSERT_THAT(decision.effects.drains, SizeIs(1));
+  const drain::Options& options = decision.effects.drains[0].options;
   EXPECT_TRUE(options.force && options.ignore_daemon_sets && options.delete_emptydir_data);
   EXPECT_FALSE(options.delete_after || options.kill_after);
   EXPECT_THAT(to_text(decision.why), HasSubstr("the drain is about to begin"));
@@ -173,8 +174,8 @@ TEST_F(DecideDrainTest, WithoutItsCordonNothingIsEvicted) {
   nodes.put(node);
   const Decision decision = decide_on("a");
   EXPECT_EQ(schedulable(decision), "true");
-  EXPECT_TRUE(decision.keeps);
-  EXPECT_THAT(decision.drains, IsEmpty());
+  EXPECT_TRUE(decision.keeps());
+  EXPECT_THAT(decision.effects.drains, IsEmpty());
 }
 
 TEST_F(DecideDrainTest, WaitsWithoutFailingAndSaysForWhat) {
@@ -184,10 +185,10 @@ TEST_F(DecideDrainTest, WaitsWithoutFailingAndSaysForWhat) {
   drain.pods = {pod("a", Stage::terminating, "terminating", now),
                 pod("db-0", Stage::blocked, "waiting for budget shop/db, which allows 0 of 3 disruptions", now)};
   const Decision decision = decide_on("a");
-  EXPECT_FALSE(decision.patch);
+  EXPECT_FALSE(decision.effects.patch);
   EXPECT_THAT(decision.failures, IsEmpty());
   EXPECT_THAT(owners(decision), ElementsAre("profile/p"));
-  EXPECT_FALSE(decision.drains[0].overdue);
+  EXPECT_FALSE(decision.effects.drains[0].overdue);
   EXPECT_THAT(to_text(decision.why),
               HasSubstr("trigger drain is not done yet: 2 of 5 pods left: shop/db-0: waiting for budget shop/db, which "
                         "allows 0 of 3 disruptions; shop/a: terminating"));
@@ -197,9 +198,9 @@ TEST_F(DecideDrainTest, DoneItMovesInOneWriteAndStaysCordoned) {
   node_with("p", kReq, begun());
   progress().phase = Progress::Phase::drained;
   const Decision decision = decide_on("a");
-  ASSERT_THAT(decision.moved, SizeIs(1));
-  EXPECT_FALSE(decision.begins || decision.keeps);
-  EXPECT_TRUE(decision.admission);
+  ASSERT_THAT(decision.effects.moved, SizeIs(1));
+  EXPECT_FALSE(decision.begins() || decision.keeps());
+  EXPECT_TRUE(decision.admission());
   EXPECT_EQ(label(decision, "empty"), "yes");
   EXPECT_EQ(schedulable(decision), "as it was");
   EXPECT_EQ(holds(decision).by_owner.size(), 1u);
@@ -211,9 +212,9 @@ TEST_F(DecideDrainTest, EndsWithTheMove) {
   node_with("p", kIn, plain("p"));
   progress().phase = Progress::Phase::drained;
   const Decision decision = decide_on("a");
-  EXPECT_FALSE(decision.patch);
-  EXPECT_THAT(decision.drains, IsEmpty());
-  EXPECT_THAT(decision.undecided, IsEmpty());
+  EXPECT_FALSE(decision.effects.patch);
+  EXPECT_THAT(decision.effects.drains, IsEmpty());
+  EXPECT_THAT(decision.effects.drains_left, IsEmpty());
 }
 
 TEST_F(DecideDrainTest, WithdrawnItsCordonIsUndone) {
@@ -223,8 +224,8 @@ TEST_F(DecideDrainTest, WithdrawnItsCordonIsUndone) {
   EXPECT_EQ(schedulable(decision), "null");
   EXPECT_EQ(annotation(decision, drain::kHoldsAnnotation), "(removed)");
   EXPECT_EQ(label(decision, "marked"), std::nullopt) << "what the user's own triggers did stays";
-  EXPECT_FALSE(decision.admission || decision.keeps || decision.begins);
-  EXPECT_THAT(decision.drains, IsEmpty());
+  EXPECT_FALSE(decision.admission() || decision.keeps() || decision.begins());
+  EXPECT_THAT(decision.effects.drains, IsEmpty());
   EXPECT_THAT(to_text(decision.why), HasSubstr("withdrawn"));
 }
 
@@ -241,7 +242,7 @@ TEST_F(DecideDrainTest, WithdrawnWhatWasCordonedBeforeStays) {
 TEST_F(DecideDrainTest, ItsOwnPlaceDoesNotHinderItButAnothersDoes) {
   node_with("p", kReq, begun());
   reserve("a");
-  EXPECT_TRUE(decide_on("a").keeps);
+  EXPECT_TRUE(decide_on("a").keeps());
   put_in("b", "q", kIn);
   EXPECT_EQ(schedulable(decide_on("a")), "null");
 }
@@ -262,8 +263,8 @@ TEST_F(DecideDrainTest, OtherProfilesOfTheNodeWait) {
   object.set({"spec", "unschedulable"}, true);
   nodes.put(*kube::decode_node(object.dump(), atoms));
   const Decision decision = decide_on("a");
-  EXPECT_THAT(decision.moved, IsEmpty());
-  EXPECT_TRUE(decision.keeps);
+  EXPECT_THAT(decision.effects.moved, IsEmpty());
+  EXPECT_TRUE(decision.keeps());
   EXPECT_THAT(owners(decision), ElementsAre("profile/p"));
   EXPECT_THAT(to_text(decision.why), HasSubstr("another profile of this node has begun a transition"));
 }
@@ -271,29 +272,30 @@ TEST_F(DecideDrainTest, OtherProfilesOfTheNodeWait) {
 TEST_F(DecideDrainTest, TakesItsLeaseWithTheCordonOnly) {
   node_with("leased", kReq);
   const Decision first = decide_on("a");
-  EXPECT_TRUE(first.begins);
-  ASSERT_THAT(first.leases, SizeIs(1));
-  ASSERT_THAT(first.admission->leases, SizeIs(1));
+  EXPECT_TRUE(first.begins());
+  ASSERT_THAT(first.effects.leases, SizeIs(1));
+  ASSERT_THAT(first.admission()->leases, SizeIs(1));
   node_with("leased", kReq, begun("leased"));
   const Decision second = decide_on("a");
-  EXPECT_TRUE(second.keeps);
-  EXPECT_THAT(second.leases, IsEmpty());
+  EXPECT_TRUE(second.keeps());
+  EXPECT_THAT(second.effects.leases, IsEmpty());
 }
 
 TEST_F(DecideDrainTest, TellsOnceThatItTakesTooLong) {
   node_with("p", kReq, begun());
   Progress& drain = progress();
   drain.pods = {pod("db-0", Stage::blocked, "budget shop/db", now)};
-  EXPECT_EQ(decide_on("a").wake, now + minutes{3}) << "the shorter limit, should the pod be evicted now";
+  EXPECT_EQ(decide_on("a").waits.wake, now + minutes{3}) << "the shorter limit, should the pod be evicted now";
   now += minutes{5};
   const Decision late = decide_on("a");
-  ASSERT_THAT(late.drains, SizeIs(1));
-  ASSERT_TRUE(late.drains[0].overdue);
-  EXPECT_EQ(late.drains[0].overdue->what, "At least one trigger plugin failed");
-  EXPECT_EQ(late.drains[0].overdue->detail, "drain: 1 pods could not be evicted within 5m: shop/db-0: budget shop/db");
+  ASSERT_THAT(late.effects.drains, SizeIs(1));
+  ASSERT_TRUE(late.effects.drains[0].overdue);
+  EXPECT_EQ(late.effects.drains[0].overdue->what, "At least one trigger plugin failed");
+  EXPECT_EQ(late.effects.drains[0].overdue->detail,
+            "drain: 1 pods could not be evicted within 5m: shop/db-0: budget shop/db");
   EXPECT_THAT(late.failures, IsEmpty());
   drain.pods = {pod("db-0", Stage::terminating, "terminating", now - minutes{3})};
-  EXPECT_THAT(decide_on("a").drains[0].overdue->detail, HasSubstr("1 pods did not end within 3m"));
+  EXPECT_THAT(decide_on("a").effects.drains[0].overdue->detail, HasSubstr("1 pods did not end within 3m"));
 }
 
 TEST_F(DecideDrainTest, ForcedTheEngineDeletesInTime) {
@@ -302,10 +304,10 @@ TEST_F(DecideDrainTest, ForcedTheEngineDeletesInTime) {
   drain.pods = {pod("db-0", Stage::blocked, "", now)};
   now += io::hours{1};
   const Decision decision = decide_on("a");
-  ASSERT_THAT(decision.drains, SizeIs(1));
-  EXPECT_EQ(decision.drains[0].options.delete_after, minutes{5});
-  EXPECT_EQ(decision.drains[0].options.kill_after, minutes{3});
-  EXPECT_FALSE(decision.drains[0].overdue);
+  ASSERT_THAT(decision.effects.drains, SizeIs(1));
+  EXPECT_EQ(decision.effects.drains[0].options.delete_after, minutes{5});
+  EXPECT_EQ(decision.effects.drains[0].options.kill_after, minutes{3});
+  EXPECT_FALSE(decision.effects.drains[0].overdue);
   EXPECT_THAT(to_text(decision.why), HasSubstr("pods that are not evicted have been deleted past their disruption"));
 }
 
@@ -329,20 +331,20 @@ TEST_F(DecideDrainTest, AStateIsEnteredByADrainAndToldOfAfterwards) {
   const Decision first = decide_on("a");
   EXPECT_EQ(schedulable(first), "true");
   EXPECT_FALSE(holds(first).by_owner.at("profile/entering").begun) << "what was entered is not withdrawn";
-  EXPECT_FALSE(first.admission || first.begins || first.keeps);
-  EXPECT_THAT(first.drains, IsEmpty());
-  EXPECT_THAT(first.posted, IsEmpty());
+  EXPECT_FALSE(first.admission() || first.begins() || first.keeps());
+  EXPECT_THAT(first.effects.drains, IsEmpty());
+  EXPECT_THAT(first.effects.posted, IsEmpty());
 
   node_with("entering", kIn, plain("entering"), {}, kReq);
   progress("entering");
   const Decision second = decide_on("a");
   EXPECT_THAT(owners(second), ElementsAre("profile/entering"));
-  EXPECT_FALSE(second.patch);
-  EXPECT_THAT(second.posted, IsEmpty());
+  EXPECT_FALSE(second.effects.patch);
+  EXPECT_THAT(second.effects.posted, IsEmpty());
 
   progress("entering").phase = Progress::Phase::drained;
   const Decision third = decide_on("a");
-  EXPECT_THAT(third.posted, SizeIs(1));
+  EXPECT_THAT(third.effects.posted, SizeIs(1));
   EXPECT_EQ(label(third, "marked"), "here");
   EXPECT_THAT(owners(third), ElementsAre("profile/entering"));
   EXPECT_EQ(data(third).profiles.at("entering").previous, kIn);
@@ -352,19 +354,19 @@ TEST_F(DecideDrainTest, AStateIsEnteredByADrainAndToldOfAfterwards) {
 TEST_F(DecideDrainTest, WhatStandsBeforeTheDrainIsWrittenBeforeItBegins) {
   node_with("guarded", kIn, plain("guarded"), {}, kReq);
   const Decision first = decide_on("a");
-  ASSERT_TRUE(first.patch);
-  EXPECT_THAT(*first.patch, HasSubstr(R"("finalizers":["example.com/guard"])"));
+  ASSERT_TRUE(first.effects.patch);
+  EXPECT_THAT(*first.effects.patch, HasSubstr(R"("finalizers":["example.com/guard"])"));
   EXPECT_EQ(label(first, "marked"), std::nullopt);
   EXPECT_EQ(data(first).profiles.at("guarded").previous, kReq) << "the chain is not done";
-  EXPECT_THAT(first.drains, IsEmpty());
-  EXPECT_THAT(first.undecided, testing::Contains("profile/guarded")) << "one that runs already goes on";
+  EXPECT_THAT(first.effects.drains, IsEmpty());
+  EXPECT_THAT(first.effects.drains_left, testing::Contains("profile/guarded")) << "one that runs already goes on";
 
   kube::Node node = *nodes.find("a");
   node.finalizers = {"example.com/guard"};
   node.version = ++version;
   nodes.put(node);
   const Decision second = decide_on("a");
-  EXPECT_FALSE(second.patch);
+  EXPECT_FALSE(second.effects.patch);
   EXPECT_THAT(owners(second), ElementsAre("profile/guarded"));
 }
 
@@ -376,22 +378,22 @@ TEST_F(DecideDrainTest, AHypervisorIsToldBeforeTheDrainBegins) {
   put_hypervisor(R"({"maintenance":""})");
   node_with("evacuating", kIn, plain("evacuating"), {}, kReq);
   const Decision first = decide_on("a");
-  EXPECT_FALSE(first.patch) << "there is nothing to be written of the node";
-  ASSERT_TRUE(first.hypervisor.contains("maintenance"));
-  EXPECT_EQ(first.hypervisor.at("maintenance").profile, "evacuating");
-  EXPECT_THAT(first.drains, IsEmpty());
+  EXPECT_FALSE(first.effects.patch) << "there is nothing to be written of the node";
+  ASSERT_TRUE(first.effects.hypervisor.contains("maintenance"));
+  EXPECT_EQ(first.effects.hypervisor.at("maintenance").profile, "evacuating");
+  EXPECT_THAT(first.effects.drains, IsEmpty());
 
   hypervisors.told("a", 9999, "maintenance", kube::Json("auto"));
-  EXPECT_TRUE(decide_on("a").hypervisor.contains("maintenance")) << "that was another version of it";
+  EXPECT_TRUE(decide_on("a").effects.hypervisor.contains("maintenance")) << "that was another version of it";
   put_hypervisor("{}");
   hypervisors.told("a", version, "maintenance", kube::Json("auto"));
   const Decision ignored = decide_on("a");
-  EXPECT_THAT(ignored.hypervisor, IsEmpty()) << "the server took it, and makes of it what it likes";
+  EXPECT_THAT(ignored.effects.hypervisor, IsEmpty()) << "the server took it, and makes of it what it likes";
   EXPECT_THAT(owners(ignored), ElementsAre("profile/evacuating"));
 
   put_hypervisor(R"({"maintenance":"auto"})");
   const Decision second = decide_on("a");
-  EXPECT_THAT(second.hypervisor, IsEmpty());
+  EXPECT_THAT(second.effects.hypervisor, IsEmpty());
   EXPECT_THAT(owners(second), ElementsAre("profile/evacuating"));
 }
 
@@ -401,7 +403,7 @@ TEST_F(DecideDrainTest, AChainThatUncordonsBeforeItDrainsIsWrittenOnce) {
   node_with("odd", kReq, begun("odd"));
   now += minutes{1};
   const Decision decision = decide_on("a");
-  EXPECT_FALSE(decision.patch) << *decision.patch;
+  EXPECT_FALSE(decision.effects.patch) << *decision.effects.patch;
   EXPECT_THAT(owners(decision), ElementsAre("profile/odd"));
 }
 
@@ -419,7 +421,7 @@ TEST_F(DecideDrainTest, WhatCannotBeginChangesNothing) {
   object.set({"spec", "unschedulable"}, true);
   nodes.put(*kube::decode_node(object.dump(), atoms));
   const Decision decision = decide_on("a");
-  EXPECT_FALSE(decision.patch) << *decision.patch;
+  EXPECT_FALSE(decision.effects.patch) << *decision.effects.patch;
   EXPECT_THAT(owners(decision), ElementsAre("profile/p"));
 }
 
@@ -429,7 +431,7 @@ TEST_F(DecideDrainTest, EndsBeforeTheNodeIsReleased) {
   progress("passing").phase = Progress::Phase::drained;
   const Decision decision = decide_on("a");
   EXPECT_EQ(schedulable(decision), "null");
-  EXPECT_THAT(decision.drains, IsEmpty());
+  EXPECT_THAT(decision.effects.drains, IsEmpty());
 }
 
 TEST_F(DecideDrainTest, AnEngineThatRefusesIsAFailure) {
@@ -439,7 +441,7 @@ TEST_F(DecideDrainTest, AnEngineThatRefusesIsAFailure) {
   const Decision decision = decide_on("a");
   ASSERT_THAT(decision.failures, SizeIs(1));
   EXPECT_EQ(decision.failures[0].detail, "drain: the node cannot be drained: cannot delete x");
-  EXPECT_TRUE(decision.keeps);
+  EXPECT_TRUE(decision.keeps());
 }
 
 TEST_F(DecideDrainTest, WithoutAnEngineItFails) {
@@ -448,7 +450,7 @@ TEST_F(DecideDrainTest, WithoutAnEngineItFails) {
   const Decision decision = decide_on("a");
   ASSERT_THAT(decision.failures, SizeIs(1));
   EXPECT_THAT(decision.failures[0].detail, HasSubstr("without an eviction engine"));
-  EXPECT_FALSE(decision.patch);
+  EXPECT_FALSE(decision.effects.patch);
 }
 
 }  // namespace

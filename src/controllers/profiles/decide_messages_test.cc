@@ -76,8 +76,8 @@ TEST_F(DecideMessagesTest, WhatIsToldOfAMoveIsWrittenWithIt) {
   EXPECT_EQ(state(decision), "maintenance-required");
   ASSERT_THAT(outbox(decision), SizeIs(1));
   // It shows the node as it will be.
-  EXPECT_EQ(decision.posted[0].message.text, "maintenance-required maintenance-required");
-  EXPECT_EQ(decision.posted[0].what, outbox(decision)[0]);
+  EXPECT_EQ(decision.effects.posted[0].message.text, "maintenance-required maintenance-required");
+  EXPECT_EQ(decision.effects.posted[0].what, outbox(decision)[0]);
   // The record names the moment, and has no text that somebody else could have written.
   EXPECT_EQ(outbox(decision)[0], (OutboxMessage{"tell", "p", now, kReq, now, "p", false}));
   EXPECT_THAT(*annotation(decision, kOutboxAnnotation), Not(HasSubstr("text")));
@@ -93,9 +93,9 @@ TEST_F(DecideMessagesTest, WhereSomethingHasToBeDoneFirstItIsToldAfterThat) {
 )");
   put_in("a", "p", kOp, {{"go", ""}});
   Decision decision = decide_on("a");
-  EXPECT_THAT(decision.posted, IsEmpty());
+  EXPECT_THAT(decision.effects.posted, IsEmpty());
   EXPECT_EQ(at(decision, "p").previous, kOp);
-  put("a", {{kProfile, "p"}, {kState, "maintenance-required"}}, {{kData, decision.data}});
+  put("a", {{kProfile, "p"}, {kState, "maintenance-required"}}, {{kData, decision.effects.data}});
   decision = decide_on("a");
   EXPECT_EQ(label(decision, "marked"), "here");
   EXPECT_THAT(outbox(decision), SizeIs(1));
@@ -113,8 +113,8 @@ TEST_F(DecideMessagesTest, OneNotificationToldOfTwoStatesIsTwoMessages) {
       {{kData, data_of("p", kReq, now - io::seconds{1}, kOp)}});
   const Decision decision = decide_on("a");
   ASSERT_THAT(outbox(decision), SizeIs(2));
-  EXPECT_EQ(decision.posted[0].message.text, "maintenance-required maintenance-required");
-  EXPECT_EQ(decision.posted[1].message.text, "in-maintenance in-maintenance");
+  EXPECT_EQ(decision.effects.posted[0].message.text, "maintenance-required maintenance-required");
+  EXPECT_EQ(decision.effects.posted[1].message.text, "in-maintenance in-maintenance");
   EXPECT_NE(outbox(decision)[0].id(), outbox(decision)[1].id());
 }
 
@@ -127,22 +127,22 @@ TEST_F(DecideMessagesTest, BlockingItIsSentBeforeAnythingElse) {
   put("a", {{kProfile, "p"}, {kState, "maintenance-required"}, {"go", ""}},
       {{kData, data_of("p", kReq, now - io::hours{1}, kOp)}});
   Decision decision = decide_on("a");
-  ASSERT_TRUE(decision.due);
-  EXPECT_EQ(decision.due_state, "maintenance-required");
-  EXPECT_FALSE(decision.patch);
+  ASSERT_TRUE(decision.effects.announced);
+  EXPECT_EQ(decision.effects.announced->state, "maintenance-required");
+  EXPECT_FALSE(decision.effects.patch);
   // What was announced for an earlier state does not count.
-  OutboxMessage earlier = decision.due->what;
+  OutboxMessage earlier = decision.effects.announced->message.what;
   earlier.at = now - io::hours{2};
   deliveries.set_told("uid-a", earlier);
-  EXPECT_TRUE(decide_on("a").due);
-  deliveries.set_refused("uid-a", decision.due->what, "no route");
+  EXPECT_TRUE(decide_on("a").effects.announced);
+  deliveries.set_refused("uid-a", decision.effects.announced->message.what, "no route");
   EXPECT_THAT(to_text(decide_on("a").why), HasSubstr("has to be sent first: no route"));
-  deliveries.set_told("uid-a", decision.due->what);
+  deliveries.set_told("uid-a", decision.effects.announced->message.what);
   decision = decide_on("a");
-  EXPECT_FALSE(decision.due);
+  EXPECT_FALSE(decision.effects.announced);
   EXPECT_EQ(state(decision), "in-maintenance");
   EXPECT_EQ(data(decision).notifications.at("tell"), now);
-  EXPECT_THAT(decision.posted, IsEmpty());
+  EXPECT_THAT(decision.effects.posted, IsEmpty());
 }
 
 TEST_F(DecideMessagesTest, BlockingAMoveTellsNothingYet) {
@@ -151,7 +151,7 @@ TEST_F(DecideMessagesTest, BlockingAMoveTellsNothingYet) {
   put_in("a", "p", kOp, {{"go", ""}});
   const Decision decision = decide_on("a");
   EXPECT_EQ(state(decision), "maintenance-required");
-  EXPECT_FALSE(decision.due);
+  EXPECT_FALSE(decision.effects.announced);
   EXPECT_EQ(at(decision, "p").previous, kOp);
 }
 
@@ -163,18 +163,18 @@ TEST_F(DecideMessagesTest, AMessageOfTheWholeNodeWaitsForIt) {
 )");
   put_in("a", "p", kOp, {{"go", ""}});
   const Decision without = decide_on("a");
-  EXPECT_TRUE(without.needs_document);
-  EXPECT_FALSE(without.patch);
-  EXPECT_THAT(without.moved, IsEmpty());
-  EXPECT_THAT(without.leases, IsEmpty());
+  EXPECT_TRUE(without.needs_document());
+  EXPECT_FALSE(without.effects.patch);
+  EXPECT_THAT(without.effects.moved, IsEmpty());
+  EXPECT_THAT(without.effects.leases, IsEmpty());
   const auto document = kube::Json::parse(R"({"metadata":{"name":"a"},"spec":{"podCIDR":"10.1.2.0/24"}})");
   const Decision with = decide({nodes, *config, facts, deliveries, false, &*document}, "a", now);
-  EXPECT_FALSE(with.needs_document);
-  ASSERT_THAT(with.posted, SizeIs(1));
-  EXPECT_THAT(with.posted[0].message.text, HasSubstr("10.1.2.0/24"));
+  EXPECT_FALSE(with.needs_document());
+  ASSERT_THAT(with.effects.posted, SizeIs(1));
+  EXPECT_THAT(with.effects.posted[0].message.text, HasSubstr("10.1.2.0/24"));
   // Who only wants to know needs no more than is cached.
   const Decision explained = decide({nodes, *config, facts, deliveries, false, nullptr, true}, "a", now);
-  EXPECT_THAT(explained.moved, SizeIs(1));
+  EXPECT_THAT(explained.effects.moved, SizeIs(1));
   EXPECT_THAT(explained.profiles, SizeIs(1));
 }
 
@@ -183,11 +183,11 @@ TEST_F(DecideMessagesTest, WhatWasSentLeavesWithTheNextWriteOrALittleLater) {
   const OutboxMessage sent{"tell", "p", now - io::minutes{1}};
   const OutboxMessage waiting{"tell", "p", now};
   put_with({sent, waiting});
-  EXPECT_FALSE(decide_on("a").patch);
+  EXPECT_FALSE(decide_on("a").effects.patch);
   deliveries.set_sent("uid-a", sent.id(), now);
   Decision decision = decide_on("a");
-  EXPECT_FALSE(decision.patch);
-  EXPECT_EQ(decision.wake, now + io::seconds{2});
+  EXPECT_FALSE(decision.effects.patch);
+  EXPECT_EQ(decision.waits.wake, now + io::seconds{2});
   now += io::seconds{2};
   decision = decide_on("a");
   EXPECT_THAT(outbox(decision), ElementsAre(waiting));
@@ -213,10 +213,10 @@ TEST_F(DecideMessagesTest, AFullOutboxDropsTheOldest) {
   put("a", {{kProfile, "p"}, {kState, "maintenance-required"}},
       {{kData, format_node_data(old)}, {kOutbox, format_outbox(messages)}});
   const Decision decision = decide_on("a");
-  ASSERT_THAT(decision.posted, SizeIs(1));
+  ASSERT_THAT(decision.effects.posted, SizeIs(1));
   EXPECT_THAT(outbox(decision), SizeIs(kMostMessages));
-  EXPECT_THAT(decision.dropped, ElementsAre(messages[0]));
-  EXPECT_EQ(outbox(decision).back(), decision.posted[0].what);
+  EXPECT_THAT(decision.effects.dropped, ElementsAre(messages[0]));
+  EXPECT_EQ(outbox(decision).back(), decision.effects.posted[0].what);
 }
 
 // An object's annotations have 256 KiB in all: what would not fit would stop the node for good.
@@ -233,10 +233,10 @@ TEST_F(DecideMessagesTest, TheOutboxStaysSmallWhateverIsInIt) {
   put("a", {{kProfile, "p"}, {kState, "maintenance-required"}},
       {{kData, data_of("p", kReq, now - io::hours{72})}, {kOutbox, format_outbox(messages)}, {"long", text}});
   const Decision decision = decide_on("a");
-  ASSERT_THAT(decision.posted, SizeIs(1));
+  ASSERT_THAT(decision.effects.posted, SizeIs(1));
   EXPECT_LE(annotation(decision, kOutboxAnnotation)->size(), kMostOutboxBytes);
-  EXPECT_FALSE(decision.dropped.empty());
-  const std::string& kept = decision.posted[0].message.text;
+  EXPECT_FALSE(decision.effects.dropped.empty());
+  const std::string& kept = decision.effects.posted[0].message.text;
   EXPECT_LE(kept.size(), kMostMessageBytes + 3);
   EXPECT_GE(kept.size(), kMostMessageBytes - 3);
   EXPECT_TRUE(kept.ends_with("…"));
@@ -253,11 +253,11 @@ TEST_F(DecideMessagesTest, AMoveIsValidAsLongAsItsChecksSayTheSame) {
   now += io::hours{1};
   put_in("a", "p", kOp, {{"go", ""}});
   const Decision decision = decide_on("a");
-  ASSERT_THAT(decision.moved, SizeIs(1));
-  ASSERT_TRUE(decision.valid_until);
-  EXPECT_GT(*decision.valid_until, now);
-  EXPECT_LE(*decision.valid_until, now + io::hours{24});
-  EXPECT_FALSE(decision.admission);
+  ASSERT_THAT(decision.effects.moved, SizeIs(1));
+  ASSERT_TRUE(decision.effects.valid_until);
+  EXPECT_GT(*decision.effects.valid_until, now);
+  EXPECT_LE(*decision.effects.valid_until, now + io::hours{24});
+  EXPECT_FALSE(decision.admission());
 }
 
 TEST_F(DecideMessagesTest, AMoveWithALeaseIsBegun) {
@@ -267,13 +267,13 @@ TEST_F(DecideMessagesTest, AMoveWithALeaseIsBegun) {
 )");
   put_in("a", "p", kOp);
   const Decision decision = decide_on("a");
-  ASSERT_THAT(decision.leases, SizeIs(1));  // two checks of the same leases
-  EXPECT_EQ(decision.leases[0].key(), "ops/turn-0");
-  EXPECT_FALSE(decision.valid_until);  // its end is known when it is taken
-  ASSERT_TRUE(decision.admission);
-  EXPECT_FALSE(decision.admission->counts);
-  ASSERT_THAT(decision.admission->leases, SizeIs(1));
-  EXPECT_EQ(decision.admission->leases[0].key, "ops/turn-0");
+  ASSERT_THAT(decision.effects.leases, SizeIs(1));  // two checks of the same leases
+  EXPECT_EQ(decision.effects.leases[0].key(), "ops/turn-0");
+  EXPECT_FALSE(decision.effects.valid_until);  // its end is known when it is taken
+  ASSERT_TRUE(decision.admission());
+  EXPECT_FALSE(decision.admission()->counts);
+  ASSERT_THAT(decision.admission()->leases, SizeIs(1));
+  EXPECT_EQ(decision.admission()->leases[0].key, "ops/turn-0");
 }
 
 TEST_F(DecideMessagesTest, OneLeaseIsForOneMove) {
@@ -288,10 +288,10 @@ TEST_F(DecideMessagesTest, OneLeaseIsForOneMove) {
   both.profiles.emplace("q", ProfileData{now - io::hours{1}, kOp, kOp});
   put("a", {{kProfile, "p--q"}, {kState, "operational"}, {"go", ""}}, {{kData, format_node_data(both)}});
   const Decision decision = decide_on("a");
-  ASSERT_THAT(decision.moved, SizeIs(2));
-  EXPECT_EQ(decision.moved[1].to, kIn);
-  EXPECT_THAT(decision.leases, SizeIs(1));
-  EXPECT_TRUE(decision.admission->counts);
+  ASSERT_THAT(decision.effects.moved, SizeIs(2));
+  EXPECT_EQ(decision.effects.moved[1].to, kIn);
+  EXPECT_THAT(decision.effects.leases, SizeIs(1));
+  EXPECT_TRUE(decision.admission()->counts);
 }
 
 TEST_F(DecideMessagesTest, ACheckWithoutAnAnswerHoldsAllTransitionsOfTheState) {
@@ -301,13 +301,13 @@ TEST_F(DecideMessagesTest, ACheckWithoutAnAnswerHoldsAllTransitionsOfTheState) {
 )");
   put_in("a", "p", kOp, {{"go", ""}});
   const Decision decision = decide_on("a");
-  EXPECT_THAT(decision.moved, IsEmpty());
-  EXPECT_TRUE(decision.pending);
+  EXPECT_THAT(decision.effects.moved, IsEmpty());
+  EXPECT_TRUE(std::holds_alternative<place::Open>(decision.place));
   EXPECT_TRUE(decision.unanswered) << "whatever the words";
   EXPECT_FALSE(decision.failing());
   lease_facts.set_known("elsewhere");
-  EXPECT_THAT(decide_on("a").moved, SizeIs(1));
-  EXPECT_FALSE(decide_on("a").pending);
+  EXPECT_THAT(decide_on("a").effects.moved, SizeIs(1));
+  EXPECT_FALSE(std::holds_alternative<place::Open>(decide_on("a").place));
   EXPECT_FALSE(decide_on("a").unanswered);
 }
 
@@ -325,7 +325,7 @@ profiles:
 )");
   put_in("a", "p", kOp, {{"go", ""}});
   const Decision decision = decide_on("a");
-  EXPECT_THAT(decision.moved, IsEmpty());
+  EXPECT_THAT(decision.effects.moved, IsEmpty());
   EXPECT_TRUE(decision.unanswered);
   EXPECT_THAT(to_text(decision.why), HasSubstr("the hypervisors have not been listed yet"));
   hypervisors.set_known();
@@ -340,31 +340,31 @@ TEST_F(DecideMessagesTest, AValueIsWaitedForUntilItIsThereAndThenRestedOn) {
   put_in("a", "p", kOp, {{"go", ""}});
   put_in("b", "p", kOp);
   Decision decision = decide_on("a");
-  EXPECT_TRUE(decision.pending);
+  EXPECT_TRUE(std::holds_alternative<place::Open>(decision.place));
   EXPECT_TRUE(decision.unanswered);
-  ASSERT_THAT(decision.waits, SizeIs(1));
-  ASSERT_THAT(decision.wanted, SizeIs(1));
+  ASSERT_THAT(decision.waits.places, SizeIs(1));
+  ASSERT_THAT(decision.waits.observations, SizeIs(1));
   outside.values["q"] = 5;
-  observations.want(decision.wanted[0]);
+  observations.want(decision.waits.observations[0]);
   time.run_for(io::seconds{1});
   now = loop->wall_now();
   decision = decide_on("a");
   // The value is there and says no: nobody's turn would change that, another value would.
-  EXPECT_THAT(decision.waits, IsEmpty());
-  EXPECT_THAT(decision.topics, SizeIs(1));
-  EXPECT_THAT(decision.observed, IsEmpty());
+  EXPECT_THAT(decision.waits.places, IsEmpty());
+  EXPECT_THAT(decision.waits.topics, SizeIs(1));
+  EXPECT_THAT(decision.effects.observed, IsEmpty());
   outside.values["q"] = 0;
   time.run_for(io::minutes{2});
-  observations.want(decision.wanted[0]);
+  observations.want(decision.waits.observations[0]);
   time.run_for(io::seconds{1});
   now = loop->wall_now();
   decision = decide_on("a");
-  EXPECT_THAT(decision.moved, SizeIs(1));
-  EXPECT_THAT(decision.observed, SizeIs(1));
+  EXPECT_THAT(decision.effects.moved, SizeIs(1));
+  EXPECT_THAT(decision.effects.observed, SizeIs(1));
   // Where it passes and something else says no, it does not matter.
   decision = decide_on("b");
-  EXPECT_THAT(decision.topics, IsEmpty());
-  EXPECT_THAT(decision.waits, IsEmpty());
+  EXPECT_THAT(decision.waits.topics, IsEmpty());
+  EXPECT_THAT(decision.waits.places, IsEmpty());
 }
 
 }  // namespace

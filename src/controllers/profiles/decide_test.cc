@@ -64,27 +64,27 @@ TEST_F(DecideTest, ANewNodeBecomesOperationalWithData) {
   put("a");
   const Decision decision = decide_on("a");
   EXPECT_EQ(state(decision), "operational");
-  EXPECT_EQ(annotation(decision, kData), decision.data);
+  EXPECT_EQ(annotation(decision, kData), decision.effects.data);
   EXPECT_EQ(at(decision, "default"), (ProfileData{now, kOp, kOp}));
   EXPECT_EQ(decision.uid, "uid-a");
-  EXPECT_THAT(decision.moved, IsEmpty());
-  EXPECT_FALSE(decision.admission);
+  EXPECT_THAT(decision.effects.moved, IsEmpty());
+  EXPECT_FALSE(decision.admission());
 }
 
 TEST_F(DecideTest, ASettledNodeIsLeftAlone) {
   simple();
   put_in("a", "p", kOp);
   const Decision decision = decide_on("a");
-  EXPECT_EQ(decision.patch, std::nullopt);
-  EXPECT_FALSE(decision.wake);
-  EXPECT_THAT(decision.waits, IsEmpty());
+  EXPECT_EQ(decision.effects.patch, std::nullopt);
+  EXPECT_FALSE(decision.waits.wake);
+  EXPECT_THAT(decision.waits.places, IsEmpty());
 }
 
 TEST_F(DecideTest, ANodeThatDoesNotExist) {
   simple();
   const Decision decision = decide_on("nobody");
-  EXPECT_TRUE(decision.gone);
-  EXPECT_FALSE(decision.patch);
+  EXPECT_TRUE(decision.gone());
+  EXPECT_FALSE(decision.effects.patch);
 }
 
 TEST_F(DecideTest, AttachingAndMovingIsOneWrite) {
@@ -93,9 +93,9 @@ TEST_F(DecideTest, AttachingAndMovingIsOneWrite) {
   const Decision decision = decide_on("a");
   EXPECT_EQ(state(decision), "maintenance-required");
   EXPECT_EQ(at(decision, "p"), (ProfileData{now, kReq, kReq}));
-  ASSERT_THAT(decision.moved, SizeIs(1));
-  EXPECT_EQ(decision.moved[0].from, kOp);
-  EXPECT_EQ(decision.moved[0].to, kReq);
+  ASSERT_THAT(decision.effects.moved, SizeIs(1));
+  EXPECT_EQ(decision.effects.moved[0].from, kOp);
+  EXPECT_EQ(decision.effects.moved[0].to, kReq);
 }
 
 TEST_F(DecideTest, ATransitionIsOnePatchWithLabelAnnotationAndTrigger) {
@@ -106,11 +106,11 @@ TEST_F(DecideTest, ATransitionIsOnePatchWithLabelAnnotationAndTrigger) {
   EXPECT_EQ(state(decision), "in-maintenance");
   EXPECT_EQ(label(decision, "marked"), "here");
   EXPECT_EQ(at(decision, "p"), (ProfileData{now, kIn, kIn}));
-  EXPECT_THAT(*decision.patch, HasSubstr("\"resourceVersion\":\"" + std::to_string(version) + "\""));
-  ASSERT_TRUE(decision.admission);
-  EXPECT_EQ(decision.admission->uid, "uid-a");
-  EXPECT_EQ(decision.admission->node, "a");
-  EXPECT_EQ(decision.admission->by, "profile/p");
+  EXPECT_THAT(*decision.effects.patch, HasSubstr("\"resourceVersion\":\"" + std::to_string(version) + "\""));
+  ASSERT_TRUE(decision.admission());
+  EXPECT_EQ(decision.admission()->uid, "uid-a");
+  EXPECT_EQ(decision.admission()->node, "a");
+  EXPECT_EQ(decision.admission()->by, "profile/p");
 }
 
 TEST_F(DecideTest, OnlyEnteringMaintenanceIsAnAdmission) {
@@ -118,7 +118,7 @@ TEST_F(DecideTest, OnlyEnteringMaintenanceIsAnAdmission) {
   put_in("a", "p", kIn);
   const Decision decision = decide_on("a");
   EXPECT_EQ(state(decision), "operational");
-  EXPECT_FALSE(decision.admission);
+  EXPECT_FALSE(decision.admission());
 }
 
 TEST_F(DecideTest, PreviousStaysBehindUntilTheEnterChainHasRun) {
@@ -132,16 +132,16 @@ TEST_F(DecideTest, PreviousStaysBehindUntilTheEnterChainHasRun) {
   EXPECT_EQ(at(decision, "p").previous, kOp);
   EXPECT_EQ(label(decision, "marked"), std::nullopt);
 
-  put("a", {{kProfile, "p"}, {kState, "maintenance-required"}, {"go", ""}}, {{kData, decision.data}});
+  put("a", {{kProfile, "p"}, {kState, "maintenance-required"}, {"go", ""}}, {{kData, decision.effects.data}});
   decision = decide_on("a");
   EXPECT_EQ(label(decision, "marked"), "here");
   EXPECT_EQ(annotation(decision, "note"), "seen");
   EXPECT_EQ(at(decision, "p").previous, kReq);
-  EXPECT_THAT(decision.moved, IsEmpty());
+  EXPECT_THAT(decision.effects.moved, IsEmpty());
 
   put("a", {{kProfile, "p"}, {kState, "maintenance-required"}, {"marked", "here"}},
-      {{kData, decision.data}, {"note", "seen"}});
-  EXPECT_FALSE(decide_on("a").patch);
+      {{kData, decision.effects.data}, {"note", "seen"}});
+  EXPECT_FALSE(decide_on("a").effects.patch);
 }
 
 TEST_F(DecideTest, TheEnterChainSharesTheNextTransitionsWrite) {
@@ -196,7 +196,7 @@ TEST_F(DecideTest, ATransitionToTheSameStateShadowsTheLaterOnes) {
     - {check: go, next: maintenance-required}
 )");
   put_in("a", "p", kOp, {{"go", ""}});
-  EXPECT_FALSE(decide_on("a").patch);
+  EXPECT_FALSE(decide_on("a").effects.patch);
 }
 
 TEST_F(DecideTest, TheLabelShowsTheMostSevereState) {
@@ -225,11 +225,12 @@ TEST_F(DecideTest, OnlyOneProfileEntersMaintenanceInOneDecision) {
   EXPECT_EQ(at(decision, "q").current, kIn);
   EXPECT_EQ(at(decision, "p").current, kOp);
   EXPECT_EQ(label(decision, "marked"), std::nullopt);
-  EXPECT_EQ(decision.admission->by, "profile/q");
+  EXPECT_EQ(decision.admission()->by, "profile/q");
 
-  put("a", {{kProfile, "q--p"}, {kState, "in-maintenance"}, {"go", ""}}, {{kData, decision.data}, {"note", "seen"}});
+  put("a", {{kProfile, "q--p"}, {kState, "in-maintenance"}, {"go", ""}},
+      {{kData, decision.effects.data}, {"note", "seen"}});
   decision = decide_on("a");
-  EXPECT_FALSE(decision.patch);
+  EXPECT_FALSE(decision.effects.patch);
   EXPECT_THAT(to_text(decision.why), HasSubstr("another profile of this node is in maintenance"));
 }
 
@@ -275,7 +276,7 @@ TEST_F(DecideTest, OneFailingCheckSpoilsAllTransitionsOfTheState) {
   put_in("a", "p", kOp, {{"go", ""}});
   const Decision decision = decide_on("a");
   EXPECT_TRUE(decision.failing());
-  EXPECT_FALSE(decision.patch);
+  EXPECT_FALSE(decision.effects.patch);
 }
 
 TEST_F(DecideTest, ChangesOfOneProfileAreSeenByTheNext) {
@@ -289,9 +290,9 @@ profiles:
 - {name: q, operational: {transitions: [{check: marked, next: maintenance-required}]}}
 )");
   put("a", {{kProfile, "p--q"}, {"go", ""}});
-  EXPECT_THAT(decide_on("a").moved, SizeIs(2));
+  EXPECT_THAT(decide_on("a").effects.moved, SizeIs(2));
   put("b", {{kProfile, "q--p"}, {"go", ""}});
-  EXPECT_THAT(decide_on("b").moved, SizeIs(1));
+  EXPECT_THAT(decide_on("b").effects.moved, SizeIs(1));
 }
 
 TEST_F(DecideTest, AnUnknownProfileIsSkippedAndItsDataKept) {
@@ -325,14 +326,14 @@ TEST_F(DecideTest, AStateThatIsNoneFailsAndChangesNothing) {
   ASSERT_THAT(decision.failures, SizeIs(1));
   EXPECT_EQ(decision.failures[0].what, "The state is unknown");
   EXPECT_EQ(decision.failures[0].stays, "sleeping");
-  EXPECT_FALSE(decision.patch) << "neither label nor data";
+  EXPECT_FALSE(decision.effects.patch) << "neither label nor data";
 }
 
 TEST_F(DecideTest, AProfileNamedTwiceIsDecidedOnce) {
   simple();
   put("a", {{kProfile, "p--p"}, {"go", ""}});
   const Decision decision = decide_on("a");
-  EXPECT_THAT(decision.moved, SizeIs(1));
+  EXPECT_THAT(decision.effects.moved, SizeIs(1));
   EXPECT_EQ(at(decision, "p").current, kReq);
 }
 
@@ -340,8 +341,9 @@ TEST_F(DecideTest, AnUnreadableAnnotationStopsTheNode) {
   simple();
   put("a", {{kProfile, "p"}, {"go", ""}}, {{kData, "{\"Profiles\":"}});
   const Decision decision = decide_on("a");
-  EXPECT_NE(decision.unreadable, "");
-  EXPECT_FALSE(decision.patch);
+  ASSERT_TRUE(decision.unreadable());
+  EXPECT_NE(decision.unreadable()->error, "");
+  EXPECT_FALSE(decision.effects.patch);
   // So that an admission it may still hold can be given back.
   EXPECT_EQ(decision.uid, "uid-a");
 }
@@ -350,11 +352,11 @@ TEST_F(DecideTest, WakesWhenAWaitHasPassed) {
   profiles("- {name: p, operational: {transitions: [{check: waited, next: maintenance-required}]}}");
   put_in("a", "p", kOp, {}, now - io::minutes{4});
   const Decision decision = decide_on("a");
-  EXPECT_FALSE(decision.patch);
-  EXPECT_EQ(decision.wake, now + io::minutes{6} + io::Duration{1});
-  now = *decision.wake - io::Duration{1};
-  EXPECT_FALSE(decide_on("a").patch);
-  now = *decision.wake;
+  EXPECT_FALSE(decision.effects.patch);
+  EXPECT_EQ(decision.waits.wake, now + io::minutes{6} + io::Duration{1});
+  now = *decision.waits.wake - io::Duration{1};
+  EXPECT_FALSE(decide_on("a").effects.patch);
+  now = *decision.waits.wake;
   EXPECT_EQ(state(decide_on("a")), "maintenance-required");
 }
 
@@ -362,15 +364,15 @@ TEST_F(DecideTest, WaitsForABudgetOnlyIfThatIsWhatBlocks) {
   simple();
   put_in("in", "p", kIn, {{"go", ""}});
   put_in("a", "p", kReq);
-  EXPECT_THAT(decide_on("a").waits, IsEmpty());  // not approved either
+  EXPECT_THAT(decide_on("a").waits.places, IsEmpty());  // not approved either
 
   put("a", {{kProfile, "p"}, {kState, "maintenance-required"}},
       {{kData, data_of("p", kReq, now - io::hours{3})}, {"approved", "yes"}});
   const Decision decision = decide_on("a");
-  ASSERT_THAT(decision.waits, SizeIs(1));
-  EXPECT_EQ(decision.waits[0].key, budget::Key(budget::NodePlaces{{}, 1, {}}));
-  EXPECT_EQ(decision.waits[0].since, now - io::hours{3});
-  EXPECT_THAT(decision.rises, IsEmpty());
+  ASSERT_THAT(decision.waits.places, SizeIs(1));
+  EXPECT_EQ(decision.waits.places[0].key, budget::Key(budget::NodePlaces{{}, 1, {}}));
+  EXPECT_EQ(decision.waits.places[0].since, now - io::hours{3});
+  EXPECT_THAT(decision.waits.rises, IsEmpty());
 }
 
 TEST_F(DecideTest, WaitsOnlyForBudgetsThatCanHelp) {
@@ -381,10 +383,10 @@ TEST_F(DecideTest, WaitsOnlyForBudgetsThatCanHelp) {
   put_in("in", "p", kIn, {{"zone", "x"}});
   put_in("a", "p", kReq, {{"zone", "x"}});
   Decision decision = decide_on("a");
-  ASSERT_THAT(decision.waits, SizeIs(1));
-  EXPECT_EQ(std::get<budget::NodePlaces>(decision.waits[0].key).scope, (budget::Scope{"", {{"zone", "x"}}}));
+  ASSERT_THAT(decision.waits.places, SizeIs(1));
+  EXPECT_EQ(std::get<budget::NodePlaces>(decision.waits.places[0].key).scope, (budget::Scope{"", {{"zone", "x"}}}));
   put_in("b", "p", kReq, {{"zone", "x"}, {"go", ""}});
-  EXPECT_THAT(decide_on("b").waits, SizeIs(2));
+  EXPECT_THAT(decide_on("b").waits.places, SizeIs(2));
 }
 
 TEST_F(DecideTest, OfTwoBudgetsOnlyTheFullOneIsWaitedFor) {
@@ -392,18 +394,18 @@ TEST_F(DecideTest, OfTwoBudgetsOnlyTheFullOneIsWaitedFor) {
   put_in("in", "p", kIn, {{"zone", "x"}});
   put_in("a", "p", kReq, {{"zone", "x"}});
   Decision decision = decide_on("a");
-  ASSERT_THAT(decision.waits, SizeIs(1));
-  EXPECT_EQ(std::get<budget::NodePlaces>(decision.waits[0].key).scope, (budget::Scope{"", {{"zone", "x"}}}));
+  ASSERT_THAT(decision.waits.places, SizeIs(1));
+  EXPECT_EQ(std::get<budget::NodePlaces>(decision.waits.places[0].key).scope, (budget::Scope{"", {{"zone", "x"}}}));
   put_in("in2", "p", kIn, {{"zone", "y"}});
-  EXPECT_THAT(decide_on("a").waits, SizeIs(2));
+  EXPECT_THAT(decide_on("a").waits.places, SizeIs(2));
 }
 
 TEST_F(DecideTest, ANegatedBudgetWaitsForItToFill) {
   profiles("- {name: p, operational: {transitions: [{check: go && !max, next: maintenance-required}]}}");
   put_in("a", "p", kOp, {{"go", ""}});
   Decision decision = decide_on("a");
-  EXPECT_THAT(decision.waits, IsEmpty());
-  EXPECT_THAT(decision.rises, ElementsAre(budget::Scope{}));
+  EXPECT_THAT(decision.waits.places, IsEmpty());
+  EXPECT_THAT(decision.waits.rises, ElementsAre(budget::Scope{}));
   put_in("in", "p", kIn, {{"go", ""}});
   EXPECT_EQ(state(decide_on("a")), "maintenance-required");
 }
@@ -413,8 +415,8 @@ TEST_F(DecideTest, BudgetsOfBothKindsInOneExpression) {
   put_in("in", "p", kIn, {{"zone", "x"}});
   put_in("a", "p", kReq, {{"zone", "x"}});
   const Decision decision = decide_on("a");
-  ASSERT_THAT(decision.waits, SizeIs(1));
-  EXPECT_THAT(decision.rises, ElementsAre(budget::Scope{}));
+  ASSERT_THAT(decision.waits.places, SizeIs(1));
+  EXPECT_THAT(decision.waits.rises, ElementsAre(budget::Scope{}));
 }
 
 TEST_F(DecideTest, ABudgetThatForgetsTellsWhenAPlaceIsFree) {
@@ -422,8 +424,8 @@ TEST_F(DecideTest, ABudgetThatForgetsTellsWhenAPlaceIsFree) {
   put_in("in", "p", kIn, {}, now - io::minutes{20});
   put_in("a", "p", kReq);
   const Decision decision = decide_on("a");
-  ASSERT_THAT(decision.waits, SizeIs(1));
-  EXPECT_EQ(decision.waits[0].free_at, now + io::minutes{40});
+  ASSERT_THAT(decision.waits.places, SizeIs(1));
+  EXPECT_EQ(decision.waits.places[0].free_at, now + io::minutes{40});
   now += io::minutes{40};
   EXPECT_EQ(state(decide_on("a")), "in-maintenance");
 }
@@ -435,11 +437,11 @@ TEST_F(DecideTest, GroupsAreCountedApart) {
   put_in("other", "p", kReq, {{"zone", "y"}});
   put_in("none", "p", kReq);
   put_in("empty", "p", kReq, {{"zone", ""}});
-  EXPECT_FALSE(decide_on("same").patch);
-  EXPECT_TRUE(decide_on("other").patch);
+  EXPECT_FALSE(decide_on("same").effects.patch);
+  EXPECT_TRUE(decide_on("other").effects.patch);
   // Without the label the whole cluster counts.
-  EXPECT_FALSE(decide_on("none").patch);
-  EXPECT_FALSE(decide_on("empty").patch);
+  EXPECT_FALSE(decide_on("none").effects.patch);
+  EXPECT_FALSE(decide_on("empty").effects.patch);
 }
 
 TEST_F(DecideTest, AReservationBlocksOthersButNotItsOwner) {
@@ -450,11 +452,11 @@ TEST_F(DecideTest, AReservationBlocksOthersButNotItsOwner) {
   };
   ready("a");
   ready("b");
-  EXPECT_TRUE(decide_on("a").admission);
+  EXPECT_TRUE(decide_on("a").admission());
   reserve("a");
-  EXPECT_TRUE(decide_on("a").admission);
-  EXPECT_FALSE(decide_on("b").admission);
-  EXPECT_THAT(decide_on("b").waits, SizeIs(1));
+  EXPECT_TRUE(decide_on("a").admission());
+  EXPECT_FALSE(decide_on("b").admission());
+  EXPECT_THAT(decide_on("b").waits.places, SizeIs(1));
 }
 
 TEST_F(DecideTest, TheSameWorldGivesTheSameDecision) {
@@ -465,10 +467,10 @@ TEST_F(DecideTest, TheSameWorldGivesTheSameDecision) {
     const Decision first = decide_on(name);
     decide_on("a");
     const Decision second = decide_on(name);
-    EXPECT_EQ(first.patch, second.patch);
-    EXPECT_EQ(first.data, second.data);
+    EXPECT_EQ(first.effects.patch, second.effects.patch);
+    EXPECT_EQ(first.effects.data, second.effects.data);
     EXPECT_EQ(to_text(first.why), to_text(second.why));
-    EXPECT_EQ(first.waits.size(), second.waits.size());
+    EXPECT_EQ(first.waits.places.size(), second.waits.places.size());
   }
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "controllers/profiles/sooner.h"
 #include "drain/holds.h"
 #include "drain/progress.h"
 #include "kube/node.h"
@@ -17,10 +18,6 @@ constexpr size_t kMostPods = 4;
 
 bool is_leaving(const drain::PodProgress& pod) {
   return pod.stage == drain::Stage::terminating || pod.stage == drain::Stage::completing;
-}
-
-void sooner(std::optional<io::Wall>& when, io::Wall other) {
-  if (!when || other < *when) when = other;
 }
 
 bool is_held(const drain::PodProgress& pod) {

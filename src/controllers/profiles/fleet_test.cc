@@ -26,14 +26,14 @@ using testing::UnorderedElementsAre;
 class FleetTest : public testing::Test {
  protected:
   FleetTest() {
-    nodes.subscribe([this](const kube::Node* before, const kube::Node* after) {
+    changes.push_back(nodes.subscribe([this](const kube::Node* before, const kube::Node* after) {
       for (const budget::Topic topic : fleet.node_changed(before, after)) tell(topic);
-    });
-    pods.subscribe_nodes([this](std::string_view node) {
+    }));
+    changes.push_back(pods.subscribe_nodes([this](std::string_view node) {
       std::vector<budget::Topic> changed;
       if (fleet.pods_changed(node, changed)) themselves.emplace(node);
       for (const budget::Topic topic : changed) tell(topic);
-    });
+    }));
     pods.begin_list();
     pods.end_list(++version);
   }
@@ -80,6 +80,7 @@ class FleetTest : public testing::Test {
   budget::Topics topics;
   Fleet fleet{nodes, pods, topics};
   std::set<budget::Topic> told;
+  std::vector<io::Subscription> changes;
   std::set<std::string> themselves;  // nodes whose own answer about pods changed
   uint64_t version = 0;
 };
@@ -297,7 +298,7 @@ TEST_F(FleetTest, AFactThatIsAskedForWhileChangesAreTold) {
   put("stays", {{"k", "v"}}, in("p", kOp));
   fleet.nodes(1);
   bool asked = false;
-  nodes.subscribe([&](const kube::Node*, const kube::Node*) {
+  const auto asks = nodes.subscribe([&](const kube::Node*, const kube::Node*) {
     if (std::exchange(asked, true)) return;
     fleet.any_label("k", "v");
     fleet.share({"", {{"k", "v"}}}, 100);

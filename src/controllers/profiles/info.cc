@@ -112,19 +112,6 @@ void append_node_info(std::string& out, const NodeInfo& node) {
   for (const PendingNotification& notification : node.pending) append_pending(pending.next(), notification);
 }
 
-std::string info_document(std::vector<NodeInfo> nodes) {
-  std::vector<const NodeInfo*> sorted;
-  sorted.reserve(nodes.size());
-  for (const NodeInfo& node : nodes) sorted.push_back(&node);
-  std::sort(sorted.begin(), sorted.end(), [](const NodeInfo* a, const NodeInfo* b) { return a->name < b->name; });
-  std::string out;
-  {
-    Members elements(out, '[', ']');
-    for (const NodeInfo* node : sorted) append_node_info(elements.next(), *node);
-  }
-  return out;
-}
-
 bool InfoPieces::read(std::string& into) {
   if (state_ == State::complete) return false;
   const size_t enough = into.size() + kPiece;

@@ -48,8 +48,6 @@ std::vector<std::pair<std::string_view, std::string_view>> shown_labels(const ku
 
 // One element of the document.
 void append_node_info(std::string& out, const NodeInfo& node);
-// The whole document; the nodes may come in any order.
-std::string info_document(std::vector<NodeInfo> nodes);
 
 // The document in pieces, so that one of thousands of nodes stops nobody else for long. Nodes are looked up one at a
 // time by their name: they may come, go and change between two pieces.

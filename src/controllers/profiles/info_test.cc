@@ -3,12 +3,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <map>
 
 #include "kube/decode.h"
 #include "kube/json.h"
+#include "kube/json_writer.h"
 
 namespace careen::profiles {
 namespace {
@@ -38,6 +40,20 @@ std::vector<ProfileOutcome> blocked_flatcar() {
   profile.state = profile.next = "maintenance-required";
   profile.transitions = {std::move(transition)};
   return {std::move(profile)};
+}
+
+// The whole document in one piece, in the order of the names.
+std::string info_document(std::vector<NodeInfo> nodes) {
+  std::vector<const NodeInfo*> sorted;
+  sorted.reserve(nodes.size());
+  for (const NodeInfo& node : nodes) sorted.push_back(&node);
+  std::sort(sorted.begin(), sorted.end(), [](const NodeInfo* a, const NodeInfo* b) { return a->name < b->name; });
+  std::string out;
+  {
+    kube::Members elements(out, '[', ']');
+    for (const NodeInfo* node : sorted) append_node_info(elements.next(), *node);
+  }
+  return out;
 }
 
 Json parsed_info(const std::string& text) {

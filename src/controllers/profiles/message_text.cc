@@ -8,7 +8,6 @@
 #include "controllers/profiles/data.h"
 #include "controllers/profiles/names.h"
 #include "controllers/profiles/outbox.h"
-#include "io/redact.h"
 #include "kube/node.h"
 #include "templates/data.h"
 
@@ -56,7 +55,7 @@ notify::Message render_message(const NotifyInstance& instance, const OutboxMessa
     message.title = fmt::format("{} is {}", node_name, state);
     message.text =
         fmt::format("{} is {} ({}). The template of notification {} cannot be rendered: {}", node_name, state,
-                    about.profile, instance.name, io::redact(rendered.error().message, config.secrets));
+                    about.profile, instance.name, config.redact(rendered.error().message));
   }
   shorten(message.title, kMostTitleBytes);
   shorten(message.text, kMostMessageBytes);

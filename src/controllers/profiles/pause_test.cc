@@ -74,13 +74,13 @@ class PausedDecisionTest : public WorldTest {
 
 TEST_F(PausedDecisionTest, NothingIsMovedTriggeredOrTold) {
   put_in("n", "p", State::operational, {{"go", ""}});
-  ASSERT_TRUE(decide_on("n").patch);
+  ASSERT_TRUE(decide_on("n").effects.patch);
   pauses.set(paused("p"));
   const Decision decision = decide_on("n");
-  EXPECT_FALSE(decision.patch);
-  EXPECT_THAT(decision.moved, IsEmpty());
-  EXPECT_THAT(decision.posted, IsEmpty());
-  EXPECT_FALSE(decision.wake) << "only the end of the pause can change it";
+  EXPECT_FALSE(decision.effects.patch);
+  EXPECT_THAT(decision.effects.moved, IsEmpty());
+  EXPECT_THAT(decision.effects.posted, IsEmpty());
+  EXPECT_FALSE(decision.waits.wake) << "only the end of the pause can change it";
   EXPECT_THAT(to_text(decision.why), HasSubstr(kText));
   ASSERT_EQ(decision.profiles.size(), 1U);
   ASSERT_EQ(decision.profiles[0].held_up.size(), 1U);
@@ -93,9 +93,9 @@ TEST_F(PausedDecisionTest, NothingIsMovedTriggeredOrTold) {
 TEST_F(PausedDecisionTest, MessagesThatGoFirstAreNotDueEither) {
   notify_blocking = true;
   put_in("n", "p", kReq, {{"go", ""}});
-  ASSERT_TRUE(decide_on("n").due);
+  ASSERT_TRUE(decide_on("n").effects.announced);
   pauses.set(paused("p"));
-  EXPECT_FALSE(decide_on("n").due);
+  EXPECT_FALSE(decide_on("n").effects.announced);
 }
 
 TEST_F(PausedDecisionTest, AStateIsNotEntered) {
@@ -103,7 +103,7 @@ TEST_F(PausedDecisionTest, AStateIsNotEntered) {
       {{std::string(kDataAnnotation), data_of("p", kIn, now - minutes{1}, kReq)}});
   ASSERT_EQ(label(decide_on("n"), "marked"), "here");
   pauses.set(paused());
-  EXPECT_FALSE(decide_on("n").patch);
+  EXPECT_FALSE(decide_on("n").effects.patch);
 }
 
 TEST_F(PausedDecisionTest, AnotherProfileOfTheNodeGoesOn) {
@@ -115,11 +115,11 @@ TEST_F(PausedDecisionTest, AnotherProfileOfTheNodeGoesOn) {
       {{std::string(kDataAnnotation), format_node_data(both)}});
   pauses.set(paused("p"));
   const Decision decision = decide_on("n");
-  ASSERT_EQ(decision.moved.size(), 1U);
-  EXPECT_EQ(decision.moved[0].profile, "q");
+  ASSERT_EQ(decision.effects.moved.size(), 1U);
+  EXPECT_EQ(decision.effects.moved[0].profile, "q");
   EXPECT_FALSE(label(decision, "marked"));
   pauses.set(paused());
-  EXPECT_THAT(decide_on("n").moved, IsEmpty());
+  EXPECT_THAT(decide_on("n").effects.moved, IsEmpty());
 }
 
 TEST_F(PausedDecisionTest, WhatHasBegunStaysAsItIs) {
@@ -127,9 +127,9 @@ TEST_F(PausedDecisionTest, WhatHasBegunStaysAsItIs) {
   reserve("n");
   pauses.set(paused("p"));
   const Decision decision = decide_on("n");
-  EXPECT_FALSE(decision.patch) << *decision.patch;
-  EXPECT_TRUE(decision.keeps);
-  EXPECT_THAT(decision.undecided, testing::ElementsAre("profile/p"));
+  EXPECT_FALSE(decision.effects.patch) << *decision.effects.patch;
+  EXPECT_TRUE(decision.keeps());
+  EXPECT_THAT(decision.effects.drains_left, testing::ElementsAre("profile/p"));
 }
 
 // It would go on, if the label were still there; that it is not is an undo, which no pause holds back.
@@ -143,13 +143,13 @@ TEST_F(PausedDecisionTest, WhatHasBegunForAProfileThatTheNodeNoLongerHasIsGivenB
   nodes.put(std::move(other));
   pauses.set(paused());
   const Decision decision = decide_on("n");
-  ASSERT_TRUE(decision.patch);
-  EXPECT_THAT(*decision.patch, HasSubstr("\"unschedulable\":null"));
+  ASSERT_TRUE(decision.effects.patch);
+  EXPECT_THAT(*decision.effects.patch, HasSubstr("\"unschedulable\":null"));
 }
 
 TEST_F(PausedDecisionTest, WithoutAnybodyWhoKnowsNothingIsPaused) {
   put_in("n", "p", State::operational, {{"go", ""}});
-  EXPECT_EQ(decide({nodes, *config, facts, deliveries}, "n", now).moved.size(), 1U);
+  EXPECT_EQ(decide({nodes, *config, facts, deliveries}, "n", now).effects.moved.size(), 1U);
 }
 
 // --- the controller ---

@@ -129,7 +129,7 @@ TEST_F(PrometheusTest, ADryRunUsesNothingUp) {
   EXPECT_EQ(replica.late(), 0);
   label(name(0), "edit", "");
   time.run_for(seconds{2});
-  EXPECT_EQ(replica.controller.explain(name(0)).moved.size(), 1u);
+  EXPECT_EQ(replica.controller.explain(name(0)).effects.moved.size(), 1u);
   EXPECT_EQ(api.count("PATCH nodes"), 0);
 }
 

@@ -142,18 +142,20 @@ struct Shuffles::Parts {
   std::map<std::string, OnNode, std::less<>> on_nodes;
   OwnerMap owners;
   SeriesMap series;
+  io::Subscription nodes_changed, pods_changed;
+  std::shared_ptr<void> scrapes;
 };
 
 Shuffles::Shuffles(ShuffleParts parts) : parts_(std::make_unique<Parts>(std::move(parts))) {
   Parts* const self = parts_.get();
-  self->p.nodes.subscribe([self](const kube::Node* before, const kube::Node* after) {
+  self->nodes_changed = self->p.nodes.subscribe([self](const kube::Node* before, const kube::Node* after) {
     if (!self->deciding || (before && after && same_profile_label(*before, *after))) return;
     self->dirty.insert(after ? after->name : before->name);
   });
-  self->p.pods.subscribe_nodes([self](std::string_view node) {
+  self->pods_changed = self->p.pods.subscribe_nodes([self](std::string_view node) {
     if (self->deciding && !self->dirty.contains(node)) self->dirty.emplace(node);
   });
-  self->p.metrics.before_scrape([self] { self->scraped(); });
+  self->scrapes = self->p.metrics.before_scrape_while([self] { self->scraped(); });
 }
 
 Shuffles::~Shuffles() = default;

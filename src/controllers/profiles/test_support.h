@@ -114,8 +114,8 @@ class WorldTest : public testing::Test {
 
   // A part of the decision's patch; nothing without a patch.
   static std::optional<std::string> patched(const Decision& decision, std::string_view field, std::string_view key) {
-    if (!decision.patch) return std::nullopt;
-    const auto patch = kube::Json::parse(*decision.patch);
+    if (!decision.effects.patch) return std::nullopt;
+    const auto patch = kube::Json::parse(*decision.effects.patch);
     const auto value = (*patch)["metadata"][field][key];
     if (value.is_null()) return "(removed)";
     const auto text = value.text();
@@ -128,7 +128,7 @@ class WorldTest : public testing::Test {
     return patched(decision, "annotations", key);
   }
   static std::optional<std::string> state(const Decision& decision) { return label(decision, kStateLabel); }
-  static NodeData data(const Decision& decision) { return *parse_node_data(decision.data); }
+  static NodeData data(const Decision& decision) { return *parse_node_data(decision.effects.data); }
 
   io::VirtualTime time;
   std::unique_ptr<io::Loop> loop = time.make_loop();

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "controllers/profiles/decide.h"
+#include "controllers/profiles/decision.h"
 #include "io/virtual_time.h"
 #include "replica/model_process.h"
 #include "timeline.h"

@@ -215,7 +215,7 @@ class Player {
     const auto leader = stage_.crew.leader();
     for (const std::string& node : nodes) {
       const auto decision = leader ? stage_.crew.explain(*leader, node) : std::nullopt;
-      if (!decision || decision->gone || shown == kMostNodes) continue;
+      if (!decision || decision->gone() || shown == kMostNodes) continue;
       if (shown++ == 0) out += fmt::format("\nwhat {} thinks at {}:\n", *leader, format_span(now()));
       out += shortened(decision->why, "", kMostReasons);
     }

@@ -182,7 +182,7 @@ void Witness::tell_of_node(const sim::Change& change, const NodeView& before, co
   moment.what = fmt::format("{}", fmt::join(happened, ", "));
   if (happened.empty()) std::swap(moment.what, keys.front());
   if (const auto decision = moved ? explain_(replica, change.name) : std::nullopt;
-      decision && !decision->moved.empty()) {
+      decision && !decision->effects.moved.empty()) {
     moment.details = reasons_to_move(decision->why);
   }
   for (std::string& key : keys) {

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "controllers/profiles/decide.h"
+#include "controllers/profiles/decision.h"
 #include "pods_seen.h"
 #include "sim/cluster.h"
 #include "timeline.h"

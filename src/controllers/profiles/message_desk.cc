@@ -1,19 +1,23 @@
-// Messages: what lies in a node's outbox goes to the courier, and what was sent is noted so that the next write of the
-// node takes it out.
+#include "controllers/profiles/message_desk.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "controllers/profiles/config.h"
-#include "controllers/profiles/controller.h"
+#include "controllers/profiles/decision.h"
+#include "controllers/profiles/decision_guard.h"
+#include "controllers/profiles/failing_nodes.h"
 #include "controllers/profiles/message_text.h"
 #include "controllers/profiles/names.h"
+#include "controllers/profiles/node_reports.h"
+#include "controllers/profiles/write_slots.h"
 #include "io/metrics.h"
-#include "io/problems.h"
-#include "io/redact.h"
 #include "kube/client.h"
 #include "kube/node.h"
 #include "kube/node_document.h"
+#include "kube/object_writer.h"
+#include "kube/queue.h"
 #include "templates/analysis.h"
 
 namespace careen::profiles {
@@ -46,14 +50,44 @@ std::optional<OutboxMessage> find_message(const kube::Node& node, std::string_vi
   return found == messages->end() ? std::nullopt : std::optional(*found);
 }
 
-std::string ration_problem(const std::string& node) { return "messages node/" + node; }
-
 std::string parcel_id(const std::string& uid, const std::string& message) { return uid + "/" + message; }
 
 }  // namespace
 
-void Controller::collect_all_messages() {
-  if (!running_ || !config_) return;
+MessageDesk::MessageDesk(MessageDeskParts parts)
+    : p_(std::move(parts)),
+      turns_(p_.loop, p_.problems, deliveries_,
+             [this](const std::string& name) {
+               if (const kube::Node* const node = p_.nodes.find(name)) collect(*node);
+             }),
+      courier_(p_.outside, p_.metrics, p_.random,
+               {.on_sent = [this](const std::string& id) { sent(id); },
+                .on_failed = [this](const std::string& id,
+                                    const notify::Courier::Failure& failure) { failed(id, failure); }}),
+      sends_(p_.loop, p_.sends_in_flight),
+      scope_(p_.loop) {}
+
+MessageDesk::~MessageDesk() = default;
+
+void MessageDesk::open() {
+  open_ = true;
+  collect_all();
+  scope_.spawn(courier_.run());
+}
+
+void MessageDesk::config_changed() {
+  turns_.set_pace(message_pace(*p_.config));
+  collect_all();
+}
+
+void MessageDesk::node_gone(const kube::Node& node) {
+  drop(node.uid, {});
+  deliveries_.forget(node.uid);
+  turns_.end(node.name);
+}
+
+void MessageDesk::collect_all() {
+  if (!open_ || !p_.config) return;
   // With another configuration the same message may go another way, unless it is on its way just now: it would arrive
   // twice.
   std::erase_if(parcels_, [&](const auto& item) {
@@ -61,29 +95,29 @@ void Controller::collect_all_messages() {
     courier_.forget(item.first);
     return true;
   });
-  p_.nodes.for_each([&](const kube::Node& node) { collect_messages(node); });
+  p_.nodes.for_each([&](const kube::Node& node) { collect(node); });
 }
 
-void Controller::collect_messages(const kube::Node& node) {
-  if (!running_ || options_.dry_run) return;
+void MessageDesk::collect(const kube::Node& node) {
+  if (!open_) return;
   const auto messages = outbox_of(node);
   if (!messages) return;  // the next decision removes it
   deliveries_.keep_only(node.uid, *messages);
-  drop_messages(node.uid, *messages);
+  drop(node.uid, *messages);
   for (const OutboxMessage& message : *messages) {
     const std::string id = message.id();
     const std::string parcel = parcel_id(node.uid, id);
     if (deliveries_.sent(node.uid, id) || parcels_.contains(parcel)) continue;
-    const NotifyInstance* instance = notification_of(*config_, message);
+    const NotifyInstance* instance = notification_of(*p_.config, message);
     if (!instance) {
       p_.log.warn("a message waits whose notification is no longer configured; it is dropped", "node", node.name,
                   "instance", message.instance);
       deliveries_.set_sent(node.uid, id, p_.loop.wall_now());
-      queue_.wake(node.name);
+      p_.queue.wake(node.name);
       continue;
     }
     // Those after it do not overtake it.
-    if (!has_turn(node, id) || !has_text(node, message, *instance)) return;
+    if (!turns_.has_turn(node.name, node.uid, id) || !has_text(node, message, *instance)) return;
     const auto sender = instance->notify->sender();
     parcels_.emplace(parcel, Parcel{node.name, node.uid, id, message.instance, sender});
     courier_.add({.id = parcel,
@@ -92,93 +126,55 @@ void Controller::collect_messages(const kube::Node& node) {
                   .message = *deliveries_.text(node.uid, id),
                   .sender = sender});
   }
-  end_ration(node.name);
-}
-
-bool Controller::has_turn(const kube::Node& node, const std::string& id) {
-  using Turn = Deliveries::Turn;
-  if (deliveries_.turn(node.uid, id) == Turn::given) return true;
-  const auto later = ration_.take(node.name, p_.loop.now());
-  deliveries_.set_turn(node.uid, id, later ? Turn::waits : Turn::given);
-  if (!later) return true;
-  p_.problems.raise(ration_problem(node.name),
-                    fmt::format("node {} has sent very many messages; the rest of them waits, and one goes every {}",
-                                node.name, io::format_duration(ration_.pace())));
-  rationed_[node.name] = *later;
-  arm_ration();
-  return false;
-}
-
-void Controller::end_ration(const std::string& node) {
-  if (rationed_.erase(node) > 0) p_.problems.clear(ration_problem(node));
-}
-
-void Controller::collect_rationed() {
-  const io::Steady now = p_.loop.now();
-  for (const auto& [name, when] : std::map(rationed_)) {
-    const kube::Node* node = p_.nodes.find(name);
-    if (!node) end_ration(name);
-    if (!node || when > now) continue;
-    // Should it wait for something else.
-    rationed_[name] = now + ration_.pace();
-    collect_messages(*node);
-  }
-  arm_ration();
-}
-
-void Controller::arm_ration() {
-  const auto sooner = [](const auto& a, const auto& b) { return a.second < b.second; };
-  const auto first = std::min_element(rationed_.begin(), rationed_.end(), sooner);
-  if (first != rationed_.end()) ration_alarm_.set(first->second);
+  turns_.end(node.name);
 }
 
 // What another process has left, or somebody has forged: it says what the template says, and nothing else.
-bool Controller::has_text(const kube::Node& node, const OutboxMessage& message, const NotifyInstance& instance) {
+bool MessageDesk::has_text(const kube::Node& node, const OutboxMessage& message, const NotifyInstance& instance) {
   const std::string id = message.id();
   if (deliveries_.text(node.uid, id)) return true;
   if (instance.notify->fields().whole) {
-    if (rendering_.insert(parcel_id(node.uid, id)).second) acting_.spawn(render_whole(node.name, node.uid, id));
+    if (rendering_.insert(parcel_id(node.uid, id)).second) scope_.spawn(render_whole(node.name, node.uid, id));
     return false;
   }
-  const OutboxMessage about = completed(message, node, *config_);
+  const OutboxMessage about = completed(message, node, *p_.config);
   const kube::Json document = kube::node_document(node);
-  deliveries_.set_text(node.uid, id, render_message(instance, about, node.name, document.view(), *config_));
+  deliveries_.set_text(node.uid, id, render_message(instance, about, node.name, document.view(), *p_.config));
   return true;
 }
 
 // It prints all of the node, which is not cached.
-Task<void> Controller::render_whole(std::string name, std::string uid, std::string id) {
+Task<void> MessageDesk::render_whole(std::string name, std::string uid, std::string id) {
   for (;;) {
     const auto answer = co_await p_.client.get(kube::resources::nodes, "", name);
     const auto document = kube::Json::parse(answer ? *answer : std::string());
     const kube::Node* node = p_.nodes.find(name);
     const auto message = node && node->uid == uid ? find_message(*node, id) : std::nullopt;
-    const NotifyInstance* instance = message ? notification_of(*config_, *message) : nullptr;
+    const NotifyInstance* instance = message ? notification_of(*p_.config, *message) : nullptr;
     if (instance && !document) {
       co_await io::sleep_for(p_.loop, kFetchAgain);
       continue;
     }
     if (instance) {
-      const OutboxMessage about = completed(*message, *node, *config_);
-      deliveries_.set_text(uid, id, render_message(*instance, about, name, document->view(), *config_));
+      const OutboxMessage about = completed(*message, *node, *p_.config);
+      deliveries_.set_text(uid, id, render_message(*instance, about, name, document->view(), *p_.config));
     }
     rendering_.erase(parcel_id(uid, id));
-    if (node) collect_messages(*node);
+    if (node) collect(*node);
     co_return;
   }
 }
 
-// What the decision has rendered is sent unchanged, once the write that records it has taken effect. What an earlier
-// decision rendered and could not write is forgotten.
-void Controller::keep_texts(const std::string& key, const Decision& decision) {
-  if (decision.posted.empty()) return;
+void MessageDesk::keep_texts(const std::string& key, const Decision& decision) {
+  if (decision.effects.posted.empty()) return;
   const kube::Node* node = p_.nodes.find(key);
   deliveries_.keep_only(decision.uid, outbox_of(*node).value_or(std::vector<OutboxMessage>{}));
-  for (const RenderedMessage& due : decision.posted) deliveries_.set_text(decision.uid, due.what.id(), due.message);
+  for (const RenderedMessage& due : decision.effects.posted)
+    deliveries_.set_text(decision.uid, due.what.id(), due.message);
 }
 
 // What no longer is in the outbox of that node is not to be sent.
-void Controller::drop_messages(const std::string& uid, const std::vector<OutboxMessage>& except) {
+void MessageDesk::drop(const std::string& uid, const std::vector<OutboxMessage>& except) {
   const std::string prefix = parcel_id(uid, "");
   for (auto it = parcels_.lower_bound(prefix); it != parcels_.end() && it->first.starts_with(prefix);) {
     const bool stays = std::any_of(except.begin(), except.end(),
@@ -192,39 +188,38 @@ void Controller::drop_messages(const std::string& uid, const std::vector<OutboxM
   }
 }
 
-void Controller::message_sent(const std::string& id) {
+void MessageDesk::sent(const std::string& id) {
   const auto found = parcels_.find(id);
   if (found == parcels_.end()) return;
   const Parcel parcel = std::move(found->second);
   parcels_.erase(found);
   p_.log.info("notification sent", "node", parcel.node, "instance", parcel.instance);
-  if (on_message_sent) on_message_sent(parcel.node, parcel.instance);
+  p_.sent(parcel.node, parcel.instance);
   deliveries_.set_sent(parcel.uid, parcel.message, p_.loop.wall_now());
-  queue_.wake(parcel.node);
+  p_.queue.wake(parcel.node);
 }
 
-void Controller::message_failed(const std::string& id, const notify::Courier::Failure& failure) {
+void MessageDesk::failed(const std::string& id, const notify::Courier::Failure& failure) {
   const auto found = parcels_.find(id);
   if (found == parcels_.end()) return;
   const Parcel parcel = found->second;
-  const std::string error = io::redact(failure.error, config_->secrets);
+  const std::string error = p_.config->redact(failure.error);
   p_.log.error("a notification could not be sent", "node", parcel.node, "instance", parcel.instance, "cause", error,
                "tries", failure.attempt);
   deliveries_.set_failed(parcel.uid, parcel.message, failure.attempt, error);
   const kube::Node* node = p_.nodes.find(parcel.node);
   if (!node || node->uid != parcel.uid) return;
-  record(*node, "NotificationFailed",
-         fmt::format("Notification {} could not be sent and will be tried again: {}", parcel.instance, error),
-         "Warning");
-  if (is_current(*config_, parcel.instance, *parcel.sender)) return;
+  p_.reports.event(*node, "NotificationFailed",
+                   fmt::format("Notification {} could not be sent and will be tried again: {}", parcel.instance, error),
+                   "Warning");
+  if (is_current(*p_.config, parcel.instance, *parcel.sender)) return;
   // It flew while the configuration changed: the next try is the new one's.
   courier_.forget(id);
   parcels_.erase(found);
-  collect_messages(*node);
+  collect(*node);
 }
 
-// What is being sent comes to its end, and what was sent leaves the outboxes, so that nobody sends it again.
-Task<void> Controller::end_messages() {
+Task<void> MessageDesk::end() {
   // One that hangs does not keep the others in.
   co_await io::with_timeout(p_.loop, kDrainMessages, io::completed(courier_.drain()));
   io::Scope removals(p_.loop);
@@ -234,8 +229,8 @@ Task<void> Controller::end_messages() {
   co_await removals.join();
 }
 
-Task<void> Controller::remove_sent(std::string name) {
-  const auto slot = co_await slots_.acquire();
+Task<void> MessageDesk::remove_sent(std::string name) {
+  const auto slot = co_await p_.slots.regular().acquire();
   for (;;) {
     const kube::Node* node = p_.nodes.find(name);
     if (!node) co_return;
@@ -245,86 +240,88 @@ Task<void> Controller::remove_sent(std::string name) {
       return deliveries_.sent(node->uid, message.id()).has_value();
     };
     if (std::erase_if(*messages, was_sent) == 0) co_return;
-    const uint64_t version = node->version;
     kube::Json patch = kube::Json::object();
-    patch.set({"metadata", "resourceVersion"}, std::to_string(version));
+    patch.set({"metadata", "resourceVersion"}, std::to_string(node->version));
     patch.set({"metadata", "annotations", kOutboxAnnotation},
               messages->empty() ? kube::Json() : kube::Json(format_outbox(*messages)));
-    const auto answer =
-        co_await p_.client.patch(kube::resources::nodes, "", name, kube::PatchType::merge, patch.dump());
-    if (answer) {
-      enter_world(*answer);
-      co_return;
-    }
-    if (answer.error().conflict() && co_await read_again(name)) {
-      const kube::Node* now = p_.nodes.find(name);
-      if (!now || now->version != version) continue;
-    }
+    const kube::WriteResult result =
+        co_await p_.writer.write({.name = name, .body = patch.dump(), .version = node->version});
+    if (result.done()) co_return;
+    if (result.fate == kube::WriteFate::conflict) continue;
     p_.log.warn("a message that was sent stays in the node's outbox and may be sent again", "node", name, "cause",
-                answer.error().message);
+                result.error->message);
     co_return;
   }
 }
 
-void Controller::report_dropped(const kube::Node& node, const std::vector<OutboxMessage>& dropped) {
+void MessageDesk::report_dropped(const kube::Node& node, const std::vector<OutboxMessage>& dropped) {
   for (const OutboxMessage& message : dropped) {
     p_.log.error("too many messages wait; the oldest is dropped", "node", node.name, "instance", message.instance,
                  "due", io::format_rfc3339(message.at));
     p_.metrics.counter("careen_notifications_dropped_total", "Messages that gave way to newer ones, unsent.").add();
-    record(node, "NotificationDropped",
-           fmt::format("Notification {} of {} was not sent: more than {} messages wait", message.instance,
-                       io::format_rfc3339(message.at), kMostMessages),
-           "Warning");
+    p_.reports.event(node, "NotificationDropped",
+                     fmt::format("Notification {} of {} was not sent: more than {} messages wait", message.instance,
+                                 io::format_rfc3339(message.at), kMostMessages),
+                     "Warning");
   }
 }
 
-// Before the profile moves on, as with the original.
-Task<void> Controller::send_first(std::string key, const Decision& decision, Basis on) {
-  const OutboxMessage& message = decision.due->what;
-  const Config& config = *on.config;
-  const auto sender = find_notify(config, message.instance)->notify->sender();
+Task<void> MessageDesk::announce(std::string node, const Decision& decision, Basis on) {
+  const auto& [message, state] = *decision.effects.announced;
+  const OutboxMessage& what = message.what;
+  const auto sender = find_notify(*on.config, what.instance)->notify->sender();
   const auto turn = co_await sends_.acquire();
   // Somebody has paused its profile while it waited for its turn.
-  if (on.pauses != pause_guard_.changes()) {
-    queue_.wake(key);
+  if (p_.guard.other_pauses(on)) {
+    p_.queue.wake(node);
     co_return;
   }
-  if (const auto later = ration_.wait(key, p_.loop.now())) {
-    deliveries_.set_refused(decision.uid, message, std::string(kTooManyMessages));
-    held_.insert(key);
-    queue_.wake_at(key, *later);
+  if (const auto later = turns_.wait(node)) {
+    deliveries_.set_refused(decision.uid, what, std::string(kTooManyMessages));
+    p_.failing.wait_until(node, *later);
     co_return;
   }
-  const auto sent = co_await sender->send(decision.due->message, p_.outside);
+  const auto sent = co_await sender->send(message.message, p_.outside);
   if (sent) {
-    ration_.take(key, p_.loop.now());
-    p_.log.info("notification sent", "node", key, "instance", message.instance);
-    if (on_message_sent) on_message_sent(key, message.instance);
-    deliveries_.set_told(decision.uid, message);
-    queue_.wake(key);
+    turns_.sent(node);
+    p_.log.info("notification sent", "node", node, "instance", what.instance);
+    p_.sent(node, what.instance);
+    deliveries_.set_told(decision.uid, what);
+    p_.queue.wake(node);
     co_return;
   }
-  const std::string error = io::redact(sent.error().text, config.secrets);
-  deliveries_.set_refused(decision.uid, message, error);
-  report_failure(key, {message.profile, "At least one notification plugin failed",
-                       fmt::format("{}: {}", message.instance, error), decision.due_state});
-  held_.insert(key);
-  if (config_->requeue > io::Duration{0}) queue_.wake_at(key, p_.loop.now() + config_->requeue);
+  const std::string error = on.config->redact(sent.error().text);
+  deliveries_.set_refused(decision.uid, what, error);
+  p_.reports.failure(node, {what.profile, "At least one notification plugin failed",
+                            fmt::format("{}: {}", what.instance, error), state});
+  p_.failing.wait(node);
 }
 
-Task<void> Controller::fetch_document(std::string key) {
-  const auto answer = co_await p_.client.get(kube::resources::nodes, "", key);
+Task<void> MessageDesk::fetch_document(std::string node) {
+  const auto answer = co_await p_.client.get(kube::resources::nodes, "", node);
   if (!answer) {
-    failed(key, answer.error());
+    p_.failing.write_failed(node, answer.error());
     co_return;
   }
   auto document = kube::Json::parse(*answer);
-  if (!document || !enter_world(*answer)) {
-    queue_.wake_after_failure(key);
+  if (!document || p_.writer.enter(*answer)) {
+    p_.queue.wake_after_failure(node);
     co_return;
   }
-  documents_.insert_or_assign(key, std::move(*document));
-  queue_.wake(key);
+  documents_.insert_or_assign(node, std::move(*document));
+  p_.queue.wake(node);
+}
+
+std::optional<kube::Json> MessageDesk::take_document(const std::string& node) {
+  auto found = documents_.extract(node);
+  return found ? std::optional(std::move(found.mapped())) : std::nullopt;
+}
+
+std::vector<std::pair<std::string_view, size_t>> MessageDesk::unfinished() const {
+  return {{"messages with the courier", parcels_.size() + courier_.pending()},
+          {"messages being rendered", rendering_.size()},
+          {"nodes fetched for a message", documents_.size()},
+          {"nodes over their ration of messages", turns_.waiting()}};
 }
 
 }  // namespace careen::profiles

@@ -1,4 +1,4 @@
-#include "controllers/profiles/controller_meters.h"
+#include "controllers/profiles/node_meters.h"
 
 #include <algorithm>
 
@@ -6,6 +6,7 @@
 #include "io/loop.h"
 #include "kube/cache.h"
 #include "kube/node.h"
+#include "kube/queue.h"
 
 namespace careen::profiles {
 
@@ -18,16 +19,17 @@ constexpr io::Duration kShortest = io::seconds{10};
 // A node is not decided before something can change the decision, which may be at 10:00 tomorrow. To an observer who
 // expects nodes to be looked at after each interval, as the replaced program did, that would look like a standstill. A
 // node that waits for its turn, or whose write is not done, is not counted: that is one.
-io::Task<void> Controller::count_standing() {
+io::Task<void> NodeMeters::count_standing(io::Loop& loop, const kube::Store<kube::Node>& nodes,
+                                          const kube::WorkQueue& queue, const std::shared_ptr<const Config>& config) {
   for (;;) {
-    const io::Duration requeue = config_->requeue;
-    co_await io::sleep_for(p_.loop, requeue > io::Duration{0} ? std::max(requeue, kShortest) : kWithoutInterval);
+    const io::Duration requeue = config->requeue;
+    co_await io::sleep_for(loop, requeue > io::Duration{0} ? std::max(requeue, kShortest) : kWithoutInterval);
     size_t standing = 0;
-    p_.nodes.for_each([&](const kube::Node& node) {
-      if (!meters_->lately.contains(node.name) && !queue_.busy(node.name)) ++standing;
+    nodes.for_each([&](const kube::Node& node) {
+      if (!lately.contains(node.name) && !queue.busy(node.name)) ++standing;
     });
-    meters_->lately.clear();
-    meters_->stood(standing);
+    lately.clear();
+    stood(standing);
   }
 }
 
