@@ -12,6 +12,7 @@
 
 #include "controllers/nodemaintenance/hosted.h"
 #include "controllers/slot/definition.h"
+#include "io/problems.h"
 #include "io/virtual_time.h"
 #include "kube/json.h"
 #include "replica/model_process.h"
