@@ -15,6 +15,7 @@
 #include "config/suggest.h"
 #include "controllers/profiles/names.h"
 #include "kube/json.h"
+#include "session/cluster_command.h"
 
 namespace careen::app {
 
