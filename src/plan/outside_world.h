@@ -32,10 +32,6 @@ class OutsideWorld {
   void note(const controllers::Kind& kind, const controllers::Job& job);
   // What it is going to do still.
   size_t pending() const { return due_.size(); }
-  // Nobody approves this transition.
-  bool withholds_approval(const std::string& profile, const std::string& node) const {
-    return assumptions_.approvals_of(profile, node).kind == Approvals::Kind::none;
-  }
 
  private:
   // A node and one of its profiles; or the path of an object that asked for a node, with an empty profile.

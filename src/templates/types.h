@@ -28,8 +28,6 @@ struct Type {
   Methods methods = Methods::none;
   // Each field has a method that gives it: Name and GetName.
   bool getters = false;
-
-  bool is_string_like() const { return kind == Kind::text; }
 };
 
 struct Field {
