@@ -5,10 +5,12 @@
 #include <algorithm>
 
 #include "budget/ledger.h"
+#include "controllers/profiles/claims.h"
 #include "controllers/profiles/config.h"
 #include "controllers/profiles/controller_meters.h"
 #include "controllers/profiles/data.h"
 #include "controllers/profiles/drains.h"
+#include "controllers/profiles/limits.h"
 #include "controllers/profiles/message_text.h"
 #include "controllers/profiles/names.h"
 #include "controllers/profiles/observation_topic.h"
@@ -234,6 +236,14 @@ Decision Controller::explain(std::string_view node) const {
   World explained = world();
   explained.only_explained = true;
   return decide(explained, node, p_.loop.wall_now(), Detail::reasons);
+}
+
+std::vector<Limit> Controller::limits() const {
+  return config_ ? limits_in_use(world(), p_.loop.wall_now()) : std::vector<Limit>();
+}
+
+std::vector<budget::Claim> Controller::claims(const std::vector<Limit>& limits) const {
+  return config_ ? claims_of_profiles(world(), limits, p_.loop.wall_now()) : std::vector<budget::Claim>();
 }
 
 // A predecessor's write may still be on its way; the node is decided when that is settled.

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "budget/admission.h"
+#include "budget/claim.h"
 #include "budget/pause_guard.h"
 #include "budget/topic.h"
 #include "controllers/profiles/budget_desk.h"
@@ -69,6 +70,7 @@ namespace careen::profiles {
 
 class Drains;
 struct Config;
+struct Limit;
 struct NotifyInstance;
 
 struct ControllerParts {
@@ -115,6 +117,9 @@ class Controller {
   const Config* config() const { return config_.get(); }
   const Deliveries& deliveries() const { return deliveries_; }
   const Facts& facts() const { return facts_; }
+  // The limits of its checks as they are in use, and who has nodes out for a profile.
+  std::vector<Limit> limits() const;
+  std::vector<budget::Claim> claims(const std::vector<Limit>& limits) const;
   const budget::Waiters& waiters() const { return desk_.waiters(); }
   // How much of each kind is under way. At rest nothing is: what stays then has leaked.
   std::vector<std::pair<std::string_view, size_t>> unfinished() const;
