@@ -11,7 +11,7 @@ namespace careen::app {
 std::vector<Holder> cordon_holders(const kube::Node& node, const std::vector<Maintenance>& maintenances) {
   std::vector<Holder> holders;
   for (const auto& [owner, hold] : drain::holds_of(node).by_owner) {
-    if (hold.items.cordon && !owner.starts_with(kTerminalPrefix)) holders.push_back({owner, hold.since});
+    if (hold.items.cordon && !owner.starts_with(drain::kTerminalPrefix)) holders.push_back({owner, hold.since});
   }
   for (const Maintenance& maintenance : maintenances) {
     if (maintenance.node != node.name || maintenance.deleting || maintenance.given_up()) continue;
