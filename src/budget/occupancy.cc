@@ -128,14 +128,19 @@ Use measure(const Occupancy& occupancy, const NodePlaces& places, io::Wall now, 
   return use;
 }
 
-std::vector<std::string> holders(const Occupancy& occupancy, const NodePlaces& places, io::Wall now,
-                                 std::string_view asking, size_t most) {
-  std::vector<std::string_view> names;
+void for_each_holder(const Occupancy& occupancy, const NodePlaces& places, io::Wall now, std::string_view asking,
+                     const std::function<void(const std::string&)>& visit) {
   for (const auto& [name, member] : occupancy.members(places.scope)) {
     if (kept_for(asking, name, member)) continue;
     if (forgets(places) && leaves_at(places, member) <= now) continue;
-    names.push_back(name);
+    visit(name);
   }
+}
+
+std::vector<std::string> holders(const Occupancy& occupancy, const NodePlaces& places, io::Wall now,
+                                 std::string_view asking, size_t most) {
+  std::vector<std::string_view> names;
+  for_each_holder(occupancy, places, now, asking, [&](const std::string& name) { names.push_back(name); });
   const size_t shown = std::min(most, names.size());
   std::partial_sort(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(shown), names.end(), kube::NameOrder());
   return {names.begin(), names.begin() + static_cast<std::ptrdiff_t>(shown)};

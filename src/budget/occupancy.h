@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -62,7 +63,10 @@ class Occupancy {
 
 // A place that is merely kept for `asking` does not count against it.
 Use measure(const Occupancy& occupancy, const NodePlaces& places, io::Wall now, std::string_view asking = {});
-// The nodes that have those places, for people: the first ones by name, as people count.
+// The nodes that have those places.
+void for_each_holder(const Occupancy& occupancy, const NodePlaces& places, io::Wall now, std::string_view asking,
+                     const std::function<void(const std::string& node)>& visit);
+// The same for people: the first ones by name, as people count.
 std::vector<std::string> holders(const Occupancy& occupancy, const NodePlaces& places, io::Wall now,
                                  std::string_view asking, size_t most);
 

@@ -12,7 +12,7 @@ namespace careen::app {
 std::vector<Holder> cordon_holders(const kube::Node& node, const std::vector<JobOfKind>& jobs) {
   std::vector<Holder> holders;
   for (const auto& [owner, hold] : drain::holds_of(node).by_owner) {
-    if (hold.items.cordon && !owner.starts_with(kTerminalPrefix)) holders.push_back({owner, hold.since});
+    if (hold.items.cordon && !owner.starts_with(drain::kTerminalPrefix)) holders.push_back({owner, hold.since});
   }
   for (const JobOfKind& one : jobs) {
     if (one.job.node != node.name || !one.job.holds_node()) continue;

@@ -12,8 +12,6 @@
 
 namespace careen::app {
 
-inline constexpr std::string_view kTerminalPrefix = "terminal/";
-
 struct Holder {
   std::string owner;  // KIND/x, profile/y
   std::optional<io::Wall> since;

@@ -105,7 +105,7 @@ class Pausing final : public PauseWriter {
  public:
   Pausing(KubeSession& session, PauseOptions options, std::string ns)
       : PauseWriter(session, std::move(options), std::move(ns)),
-        wanted_{options_.profile, session.owner.substr(kTerminalPrefix.size()),
+        wanted_{options_.profile, session.owner.substr(drain::kTerminalPrefix.size()),
                 std::chrono::floor<io::seconds>(session.now()), options_.reason} {}
 
  private:

@@ -60,7 +60,7 @@ class Uncordon {
 
   drain::NodeChange change(const kube::Node& node) {
     if (options_.all_mine) return drain::release(node, session_.owner, session_.atoms);
-    return drain::uncordon(node, options_.force ? std::string_view() : kTerminalPrefix, session_.atoms);
+    return drain::uncordon(node, options_.force ? std::string_view() : drain::kTerminalPrefix, session_.atoms);
   }
 
   Task<void> undo(Work& work) {
@@ -115,7 +115,7 @@ class Uncordon {
   // Whose work has just been undone.
   void tell_others(const kube::Node& before, const std::vector<Holder>& holders) {
     for (const auto& [owner, hold] : drain::holds_of(before).by_owner) {
-      if (options_.all_mine || owner == session_.owner || !owner.starts_with(kTerminalPrefix)) continue;
+      if (options_.all_mine || owner == session_.owner || !owner.starts_with(drain::kTerminalPrefix)) continue;
       session_.screen.warning(
           fmt::format("node/{} was held by {}", before.name, holder_text({owner, hold.since}, session_.now())));
     }

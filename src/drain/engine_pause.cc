@@ -1,12 +1,12 @@
 // Pauses: a drain whose owner is paused is still followed, but nothing is sent for it, and its time limits stand still.
 #include "drain/engine_core.h"
+#include "drain/holds.h"
 
 namespace careen::drain {
 
 namespace {
 
 constexpr std::string_view kProfilePrefix = "profile/";
-constexpr std::string_view kTerminalPrefix = "terminal/";
 constexpr std::string_view kBegunSuffix = "/begun";
 
 // The profile that the owner stands for; empty for anybody else.

@@ -19,6 +19,8 @@
 namespace careen::drain {
 
 inline constexpr std::string_view kHoldsAnnotation = "careen.dev/holds";
+// Owners that are people at a terminal: terminal/<user>@<host>.
+inline constexpr std::string_view kTerminalPrefix = "terminal/";
 
 struct BareTaint {
   std::string key, effect;

@@ -4,22 +4,15 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
 
 #include "budget/occupancy.h"
-#include "controllers/profiles/check.h"
 #include "controllers/profiles/check_context.h"
-#include "controllers/profiles/config.h"
 #include "controllers/profiles/controller.h"
-#include "controllers/profiles/data.h"
-#include "controllers/profiles/names.h"
-#include "controllers/profiles/node_draft.h"
 #include "controllers/profiles/stagger_leases.h"
 #include "drain/engine.h"
 #include "kube/disruption_budget.h"
 #include "kube/json_writer.h"
 #include "kube/name_order.h"
-#include "kube/node.h"
 #include "replica/replica.h"
 #include "view/work.h"
 
@@ -29,28 +22,9 @@ namespace {
 
 constexpr size_t kMostHolders = 20;
 constexpr size_t kMostDisruptionBudgets = 200;
-// Groups of one check; more would be a limit for each node.
-constexpr size_t kMostGroups = 200;
 
 std::string scope_text(const budget::Scope& scope) {
   return scope.subset.empty() ? scope.text() : fmt::format("{} with profile {}", scope.text(), scope.subset);
-}
-
-// One node of each group that the check tells apart, all others count with it.
-std::vector<const kube::Node*> one_of_each_group(const kube::Store<kube::Node>& nodes, const profiles::Check& check) {
-  const std::vector<std::string> labels = check.group_labels();
-  std::vector<const kube::Node*> found;
-  std::set<std::vector<std::string_view>> seen;
-  nodes.for_each([&](const kube::Node& node) {
-    if (found.size() == kMostGroups || (labels.empty() && !found.empty())) return;
-    std::vector<std::string_view> values;
-    for (const std::string& key : labels) {
-      const kube::Atom* value = node.label(key);
-      values.push_back(value ? value->view() : std::string_view());
-    }
-    if (seen.insert(std::move(values)).second) found.push_back(&node);
-  });
-  return found;
 }
 
 // A lease has ended a moment after its last one; nobody wants to read of nanoseconds.
@@ -92,27 +66,13 @@ Budget leases(const replica::Replica& replica, const std::string& name, const bu
   return budget;
 }
 
-void add_limits(const replica::Replica& replica, std::vector<Budget>& all) {
-  const profiles::Controller& controller = replica.controller();
-  if (!replica.options().profiles || !controller.config()) return;
-  for (const profiles::CheckInstance& instance : controller.config()->checks) {
-    const std::string_view type = instance.check->type();
-    if (type != "maxMaintenance" && type != "stagger") continue;
-    std::set<budget::Key> keys;
-    for (const kube::Node* node : one_of_each_group(replica.nodes(), *instance.check)) {
-      const profiles::NodeDraft draft(*node);
-      const profiles::ProfileData data;
-      const auto result =
-          instance.check->run({draft, profiles::kDefaultProfile, data, controller.facts(), replica.now(), false});
-      if (result.budget) keys.insert(result.budget->first);
-    }
-    for (const budget::Key& key : keys) {
-      const auto* const nodes = std::get_if<budget::NodePlaces>(&key);
-      Budget budget = nodes ? limit(replica, instance.name, *nodes)
-                            : leases(replica, instance.name, std::get<budget::LeasePlaces>(key));
-      budget.waiting = controller.waiters().waiting(key);
-      all.push_back(std::move(budget));
-    }
+void add_limits(const replica::Replica& replica, const std::vector<profiles::Limit>& limits, std::vector<Budget>& all) {
+  for (const profiles::Limit& one : limits) {
+    const auto* const nodes = std::get_if<budget::NodePlaces>(&one.key);
+    Budget budget =
+        nodes ? limit(replica, one.check, *nodes) : leases(replica, one.check, std::get<budget::LeasePlaces>(one.key));
+    budget.waiting = replica.controller().waiters().waiting(one.key);
+    all.push_back(std::move(budget));
   }
 }
 
@@ -154,9 +114,13 @@ void add_disruption_budgets(const replica::Replica& replica, std::vector<Budget>
 
 }  // namespace
 
-std::vector<Budget> budgets_of(const replica::Replica& replica) {
+std::vector<profiles::Limit> limits_of(const replica::Replica& replica) {
+  return replica.options().profiles ? replica.controller().limits() : std::vector<profiles::Limit>();
+}
+
+std::vector<Budget> budgets_of(const replica::Replica& replica, const std::vector<profiles::Limit>& limits) {
   std::vector<Budget> all;
-  add_limits(replica, all);
+  add_limits(replica, limits, all);
   add_disruption_budgets(replica, all);
   for (Budget& budget : all) std::sort(budget.holders.begin(), budget.holders.end(), kube::NameOrder());
   return all;

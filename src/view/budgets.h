@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "controllers/profiles/limits.h"
 #include "io/time.h"
 
 namespace careen::replica {
@@ -26,8 +27,10 @@ struct Budget {
   std::optional<io::Wall> free_at = std::nullopt;
 };
 
+// The limits of checks that are in use.
+std::vector<profiles::Limit> limits_of(const replica::Replica& replica);
 // In the order of the configuration, then by group; disruption budgets by name.
-std::vector<Budget> budgets_of(const replica::Replica& replica);
+std::vector<Budget> budgets_of(const replica::Replica& replica, const std::vector<profiles::Limit>& limits);
 void append_json(std::string& out, const Budget& budget);
 
 }  // namespace careen::view

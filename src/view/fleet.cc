@@ -15,6 +15,7 @@
 #include "replica/replica.h"
 #include "view/budgets.h"
 #include "view/chronicle.h"
+#include "view/claims.h"
 #include "view/pauses.h"
 #include "view/row.h"
 #include "view/timeline.h"
@@ -106,15 +107,19 @@ std::string StateCounts::json(const replica::Replica& replica) const {
 
 Sections make_sections(const Shown& shown, const Work& work) {
   const replica::Replica& replica = shown.replica;
-  std::string careen, pauses, drains, problems;
+  std::string careen, pauses, claims, drains, problems;
+  const std::vector<profiles::Limit> limits = limits_of(replica);
   append_careen(careen, shown);
   append_problems(problems, shown);
   append_pauses(pauses, replica.pauses().all());
+  append_claims(claims, claims_of(replica, work, limits));
   append_drains(drains, replica, sorted_drains(work));
   Sections sections{
       {"careen", std::move(careen)},
       {"pauses", std::move(pauses)},
-      {"budgets", array_json(budgets_of(replica), [](std::string& out, const Budget& b) { append_json(out, b); })},
+      {"budgets",
+       array_json(budgets_of(replica, limits), [](std::string& out, const Budget& b) { append_json(out, b); })},
+      {"claims", std::move(claims)},
       {"drains", std::move(drains)}};
   for (const controllers::Kind* kind : replica::controller_kinds()) {
     sections.emplace_back(kind->section, objects_json(work.picture_of(*kind)));

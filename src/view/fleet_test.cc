@@ -1,6 +1,7 @@
 #include "view/fleet.h"
 
 #include "view/budgets.h"
+#include "view/claims.h"
 #include "view/test_cluster.h"
 
 namespace careen::view {
@@ -130,6 +131,51 @@ TEST_F(FleetTest, OnlyNodeMaintenances) {
   EXPECT_EQ(told["profiles"].size(), 0u);
   EXPECT_EQ(node_of_object(replica(), "nodemaintenances", "m"), "n");
   EXPECT_FALSE(node_of_object(replica(), "nodemaintenances", "other"));
+}
+
+TEST_F(FleetTest, ClaimsOfEverybodyWhoHasANodeOut) {
+  define_maintenances();
+  add_four();
+  add_node("m", {{kZone, "a"}});
+  auto held = Json::object();
+  held.set({"metadata", "annotations", "careen.dev/holds"},
+           R"({"holds":{"terminal/ana@desk":{"since":"2020-01-01T00:00:00Z","cordon":true},"cat/x":{"cordon":true}}})");
+  held.set({"spec", "unschedulable"}, true);
+  add_node("t", {{kZone, "b"}});
+  cluster.api.merge("/api/v1/nodes/t", held);
+  start({.controllers = {nodemaintenance::kind().usual()}});
+  lead();
+  auto object = Json::object({{"apiVersion", "nodemaintenance.medik8s.io/v1beta1"}, {"kind", "NodeMaintenance"}});
+  object.set({"spec", "nodeName"}, "m");
+  cluster.api.put("/apis/nodemaintenance.medik8s.io/v1beta1/nodemaintenances/disk", std::move(object));
+  run(io::seconds{30});
+  const Json document = fleet();
+  const JsonView claims = document["claims"], first = claims["first"];
+  EXPECT_EQ(claims["count"].integer(), 5) << claims.dump();
+  ASSERT_EQ(first.size(), 5u);
+  // Who has had a node for longest comes first.
+  EXPECT_EQ(first[k0].dump(),
+            R"({"who":"terminal/ana@desk","node":"t","since":"2020-01-01T00:00:00Z","stage":"out","budgets":[]})");
+  const JsonView profile = with(first, "node", "a1");
+  EXPECT_EQ(profile["who"].text(), "profile/p");
+  EXPECT_EQ(profile["stage"].text(), "out");
+  EXPECT_EQ(profile["since"].text(), with(document["nodes"], "name", "a1")["profiles"][k0]["since"].text());
+  EXPECT_EQ(profile["budgets"].dump(), R"(["few"])");
+  const JsonView maintenance = with(first, "who", "nodemaintenance/disk");
+  EXPECT_EQ(maintenance["node"].text(), "m");
+  EXPECT_EQ(maintenance["stage"].text(), "out");
+  EXPECT_EQ(maintenance["budgets"].size(), 0u) << "the limits of profiles do not count it";
+  EXPECT_EQ(document["budgets"][k0]["used"].integer(), 2);
+}
+
+TEST(ClaimsDocument, IsBounded) {
+  std::vector<budget::Claim> claims(kMostClaims + 100, budget::Claim{.who = "profile/p", .node = "n"});
+  std::string out;
+  append_claims(out, claims);
+  const auto document = Json::parse(out);
+  ASSERT_TRUE(document);
+  EXPECT_EQ((*document)["count"].integer(), static_cast<int64_t>(claims.size()));
+  EXPECT_EQ((*document)["first"].size(), kMostClaims);
 }
 
 TEST_F(FleetTest, ANodeWhoseDataCannotBeReadIsFailing) {

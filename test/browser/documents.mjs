@@ -100,6 +100,11 @@ export function fleet(size) {
       {kind: "disruption", name: "infra/ingress", scope: "app=ingress: 28 of 40 pods needed", max: 40, used: 9, reserved: 4,
         holders: [], waiting: 0},
     ],
+    claims: {count: 213, first: [
+      {who: "terminal/ana@desk", node: "node-0007", since: minutes(-190), stage: "out", budgets: []},
+      {who: "nodemaintenance/disk-swap", node: nodes[30 % size].name, since: minutes(-14), stage: "begun", budgets: []},
+      {who: "profile/os-update", node: "node-0011", since: minutes(-9), stage: "out", budgets: ["max_three", "one_per_zone"]},
+    ]},
     drains: draining.slice(0, 4).map((row, index) => drainOf(row.name, index % 2 === 0)),
     maintenances: [{name: "disk-swap", node: nodes[30 % size].name, reason: "swap the second disk", phase: "Running", percent: 80,
       pending: 2, since: minutes(-14)}],

@@ -82,6 +82,7 @@ function hostileFleet() {
   hostile.problems = [{name: MARKUP, message: MARKUP, since: hostile.time}];
   hostile.budgets[0].name = hostile.budgets[0].scope = MARKUP;
   hostile.budgets[0].holders = [MARKUP];
+  Object.assign(hostile.claims.first[0], {who: MARKUP, node: MARKUP, budgets: [MARKUP]});
   hostile.timeline = [{time: hostile.time, kind: "error", node: row.name, text: MARKUP}];
   Object.assign(hostile.drains[0], {owner: MARKUP, errors: [MARKUP]});
   Object.assign(hostile.drains[0].pods[0], {name: MARKUP, reason: MARKUP, budget: MARKUP});

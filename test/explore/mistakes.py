@@ -69,8 +69,12 @@ MISTAKES = [
          "  put(into, \"labels\", labels_);"),
     ]),
     ("leak", "a place is given back only once the node is in maintenance", ["converge"], [
-        (ADMISSIONS, "  } else {\n    release(node, decision.uid);\n",
-         "  } else if (!MISTAKE) {\n    release(node, decision.uid);\n"),
+        (ADMISSIONS, "  if (!ledger_.has(uid)) return;\n",
+         "  if (!ledger_.has(uid)) return;\n"
+         "  if (MISTAKE) {\n"
+         "    const budget::Occupancy::Members& members = desk_.occupancy().members({});\n"
+         "    const auto member = members.find(node);\n"
+         "    if (member == members.end() || !member->second.in_state) return;\n  }\n"),
     ]),
     ("ambiguous", "no answer is taken for a failure", ["event"], [
         (LANE, "  if (*answer || answer->error().ambiguous()) co_return",

@@ -28,6 +28,7 @@ class Hosted final : public controllers::Controller {
  public:
   Hosted(controllers::Host host, ControllerOptions options)
       : log_(host.log),
+        nodes_(host.nodes),
         watches_(host.watches),
         lease_namespace_(options.lease_namespace),
         watched_(watches_.objects(kResource)),
@@ -56,7 +57,7 @@ class Hosted final : public controllers::Controller {
   bool running() const override { return running_; }
   void clock_stepped(io::Duration by) override { controller_.clock_stepped(by); }
 
-  std::unique_ptr<controllers::Picture> picture() const override { return picture_of(watched_->store()); }
+  std::unique_ptr<controllers::Picture> picture() const override { return picture_of(watched_->store(), nodes_); }
 
   std::optional<std::string> node_of(std::string_view object) const override {
     const kube::Object* found = watched_->store().find(object);
@@ -80,6 +81,7 @@ class Hosted final : public controllers::Controller {
   }
 
   io::Log log_;
+  const kube::Store<kube::Node>& nodes_;
   controllers::Watches& watches_;
   std::string lease_namespace_;
   std::unique_ptr<kube::Watched<kube::Object>> watched_;

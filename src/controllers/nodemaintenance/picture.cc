@@ -6,12 +6,15 @@
 #include <string_view>
 #include <vector>
 
+#include "controllers/nodemaintenance/decide.h"
 #include "controllers/nodemaintenance/maintenance.h"
 #include "controllers/nodemaintenance/names.h"
+#include "drain/holds.h"
 #include "kube/cache.h"
 #include "kube/events.h"
 #include "kube/json_writer.h"
 #include "kube/name_order.h"
+#include "kube/node.h"
 #include "kube/objects.h"
 
 namespace careen::nodemaintenance {
@@ -62,9 +65,29 @@ std::string document_of(const Maintenance& maintenance) {
   return out;
 }
 
+// It has the node out from its first write to the node until it lets go of it. A hold is a stranger's word, and proves
+// nothing but with the object that it names.
+std::optional<budget::Claim> claim_of(const Maintenance& maintenance, const kube::Node* node) {
+  const std::string owner = hold_owner(maintenance.name);
+  budget::Claim claim{.who = owner, .node = maintenance.node};
+  const Phase phase = maintenance.status.phase;
+  bool held = false;
+  if (node) {
+    claim.uid = node->uid;
+    const drain::Holds holds = node->annotation(drain::kHoldsAnnotation) ? drain::holds_of(*node) : drain::Holds{};
+    const auto hold = holds.by_owner.find(owner);
+    held = hold != holds.by_owner.end() && hold->second.id == maintenance.uid;
+    if (held) claim.since = hold->second.since;
+  }
+  if (!held && phase != Phase::running && phase != Phase::succeeded) return std::nullopt;
+  if (!claim.since) claim.since = io::parse_rfc3339(maintenance.created);
+  claim.stage = phase == Phase::succeeded ? budget::Claim::Stage::out : budget::Claim::Stage::begun;
+  return claim;
+}
+
 class PictureOfMaintenances final : public controllers::Picture {
  public:
-  explicit PictureOfMaintenances(const kube::Store<kube::Object>& store) {
+  PictureOfMaintenances(const kube::Store<kube::Object>& store, const kube::Store<kube::Node>& nodes) : nodes_(nodes) {
     all_.reserve(store.size());
     store.for_each([&](const kube::Object& object) { all_.push_back(parse_maintenance(object)); });
     for (const Maintenance& one : all_) by_node_.emplace(one.node, &one);
@@ -98,6 +121,14 @@ class PictureOfMaintenances final : public controllers::Picture {
     return out;
   }
 
+  std::vector<budget::Claim> claims() const override {
+    std::vector<budget::Claim> out;
+    for (const Maintenance& one : all_) {
+      if (auto claim = claim_of(one, nodes_.find(one.node))) out.push_back(std::move(*claim));
+    }
+    return out;
+  }
+
  private:
   template <class Visit>
   void for_each_on(std::string_view node, const Visit& visit) const {
@@ -105,6 +136,7 @@ class PictureOfMaintenances final : public controllers::Picture {
     for (auto it = begin; it != end; ++it) visit(*it->second);
   }
 
+  const kube::Store<kube::Node>& nodes_;
   std::vector<Maintenance> all_;  // by name
   std::multimap<std::string_view, const Maintenance*> by_node_;
 };
@@ -120,8 +152,9 @@ std::string event_text(std::string_view reason, const std::string& name, std::st
 
 }  // namespace
 
-std::unique_ptr<controllers::Picture> picture_of(const kube::Store<kube::Object>& maintenances) {
-  return std::make_unique<PictureOfMaintenances>(maintenances);
+std::unique_ptr<controllers::Picture> picture_of(const kube::Store<kube::Object>& maintenances,
+                                                 const kube::Store<kube::Node>& nodes) {
+  return std::make_unique<PictureOfMaintenances>(maintenances, nodes);
 }
 
 controllers::Job job_of(const kube::Object& object) {

@@ -13,6 +13,7 @@
 
 namespace careen::kube {
 struct EventRecord;
+struct Node;
 struct Object;
 template <class T>
 class Store;
@@ -22,7 +23,8 @@ namespace careen::nodemaintenance {
 
 struct Maintenance;
 
-std::unique_ptr<controllers::Picture> picture_of(const kube::Store<kube::Object>& maintenances);
+std::unique_ptr<controllers::Picture> picture_of(const kube::Store<kube::Object>& maintenances,
+                                                 const kube::Store<kube::Node>& nodes);
 controllers::Job job_of(const kube::Object& object);
 // As the documents have it (docs/api.md).
 void append_maintenance(std::string& out, const Maintenance& maintenance);

@@ -36,6 +36,7 @@ class BudgetDeskTest : public WorldTest {
 
 TEST_F(BudgetDeskTest, APlaceThatBecomesFreeIsOfferedToOneAfterTheOther) {
   change("in", kIn);
+  EXPECT_TRUE(measure(desk.occupancy(), one, now).full());
   wait("late", one, 2);
   wait("early", one, 1);
   EXPECT_THAT(heard(), IsEmpty());

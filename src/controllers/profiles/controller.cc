@@ -4,8 +4,10 @@
 
 #include "budget/ledger.h"
 #include "budget/pause.h"
+#include "controllers/profiles/claims.h"
 #include "controllers/profiles/config.h"
 #include "controllers/profiles/decide.h"
+#include "controllers/profiles/limits.h"
 #include "controllers/profiles/names.h"
 #include "controllers/profiles/observation_topic.h"
 #include "drain/engine.h"
@@ -261,6 +263,14 @@ Decision Controller::explain(std::string_view node) const {
   World explained = world();
   explained.only_explained = true;
   return decide(explained, node, p_.loop.wall_now(), Detail::reasons);
+}
+
+std::vector<Limit> Controller::limits() const {
+  return config_ ? limits_in_use(world(), p_.loop.wall_now()) : std::vector<Limit>();
+}
+
+std::vector<budget::Claim> Controller::claims(const std::vector<Limit>& limits) const {
+  return config_ ? claims_of_profiles(world(), limits, p_.loop.wall_now()) : std::vector<budget::Claim>();
 }
 
 void Controller::decide_one(const std::string& key) {

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "budget/claim.h"
 #include "budget/topic.h"
 #include "controllers/profiles/admissions.h"
 #include "controllers/profiles/begun_leases.h"
@@ -69,6 +70,7 @@ struct Object;
 namespace careen::profiles {
 
 struct Config;
+struct Limit;
 struct World;
 
 struct ControllerParts {
@@ -115,6 +117,9 @@ class Controller {
   const Config* config() const { return config_.get(); }
   const Deliveries& deliveries() const { return messages_.deliveries(); }
   const Facts& facts() const { return facts_; }
+  // The limits of its checks as they are in use, and who has nodes out for a profile.
+  std::vector<Limit> limits() const;
+  std::vector<budget::Claim> claims(const std::vector<Limit>& limits) const;
   const budget::Waiters& waiters() const { return desk_.waiters(); }
   // How much of each kind is under way. At rest nothing is: what stays then has leaked.
   std::vector<std::pair<std::string_view, size_t>> unfinished() const;

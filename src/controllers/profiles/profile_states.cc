@@ -6,11 +6,14 @@
 
 #include "controllers/profiles/config.h"
 #include "controllers/profiles/data.h"
+#include "controllers/profiles/drains.h"
 #include "controllers/profiles/names.h"
 #include "kube/atoms.h"
 #include "kube/node.h"
 
 namespace careen::profiles {
+
+bool is_of_profile(const budget::Admission& admission) { return admission.by.starts_with(kHoldPrefix); }
 
 std::optional<budget::NodeReader::InState> ProfileStates::state_of(const kube::Node& node) const {
   const kube::Atom* const state = node.label(kStateLabel);

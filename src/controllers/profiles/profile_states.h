@@ -5,11 +5,15 @@
 #include <optional>
 #include <string_view>
 
+#include "budget/admission.h"
 #include "budget/node_reader.h"
 
 namespace careen::profiles {
 
 struct Config;
+
+// A profile has let the node go on: others keep their own admissions.
+bool is_of_profile(const budget::Admission& admission);
 
 class ProfileStates final : public budget::NodeReader {
  public:

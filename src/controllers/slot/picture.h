@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "budget/claim.h"
 #include "controllers/slot/why.h"
 
 namespace careen::controllers {
@@ -23,6 +24,8 @@ class Picture {
   // Its objects as JSON documents, one after the other: of the whole fleet, ordered as people count, or of one node.
   virtual std::vector<std::string> documents() const = 0;
   virtual std::vector<std::string> documents_of(std::string_view node) const = 0;
+  // Who of its objects has which node out, or is about to.
+  virtual std::vector<budget::Claim> claims() const = 0;
 };
 
 }  // namespace careen::controllers

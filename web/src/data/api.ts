@@ -11,6 +11,7 @@ export interface Fleet {
   labels: string[];
   nodes: NodeRow[];
   budgets: Budget[];
+  claims?: Claims; // a leader of an older version has none
   drains: Drain[];
   maintenances: Maintenance[];
   problems: Problem[];
@@ -77,6 +78,19 @@ export interface Budget {
   holders: string[];
   waiting: number;
   free_at?: string;
+}
+
+export interface Claims {
+  count: number;
+  first: Claim[];
+}
+
+export interface Claim {
+  who: string;
+  node: string;
+  since?: string;
+  stage: "admitted" | "begun" | "out";
+  budgets: string[];
 }
 
 export interface PodLeft {

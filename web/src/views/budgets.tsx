@@ -1,7 +1,7 @@
-// Every limit that holds nodes or pods back, as a gauge.
+// Every limit that holds nodes or pods back, as a gauge; and who has nodes out, counted or not.
 
-import type {Budget, Fleet} from "../data/api";
-import {Empty, Panel} from "../parts/basics";
+import type {Budget, Claims, Fleet} from "../data/api";
+import {Empty, NodeLink, Panel, When} from "../parts/basics";
 import {Gauge} from "../parts/gauge";
 
 const SECTIONS: [kind: Budget["kind"], title: string][] = [
@@ -10,8 +10,34 @@ const SECTIONS: [kind: Budget["kind"], title: string][] = [
   ["disruption", "Disruption budgets"],
 ];
 
+function ClaimsPanel({claims}: {claims: Claims}) {
+  return (
+    <Panel title="Who has nodes out" count={claims.count}>
+      <table class="claims">
+        <thead><tr><th>Who</th><th>Node</th><th>Stage</th><th>Since</th><th>Counts in</th></tr></thead>
+        <tbody>
+          {claims.first.map(({who, node, stage, since, budgets}) => (
+            <tr key={`${who} ${node}`}>
+              <td>{who}</td><td><NodeLink name={node} /></td><td>{stage}</td><td><When time={since} /></td><td>{budgets.join(", ")}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      {claims.count > claims.first.length && <p class="muted">and {claims.count - claims.first.length} more</p>}
+    </Panel>
+  );
+}
+
 export function BudgetsView({fleet}: {fleet: Fleet}) {
-  if (fleet.budgets.length === 0) return <Empty>Nothing limits how many nodes are in maintenance at once.</Empty>;
+  const claims = fleet.claims?.count ? <ClaimsPanel claims={fleet.claims} /> : null;
+  if (fleet.budgets.length === 0) {
+    return (
+      <div class="sections">
+        <Empty>Nothing limits how many nodes are in maintenance at once.</Empty>
+        {claims}
+      </div>
+    );
+  }
   return (
     <div class="sections">
       <p class="key" aria-hidden="true">
@@ -28,6 +54,7 @@ export function BudgetsView({fleet}: {fleet: Fleet}) {
           </Panel>
         );
       })}
+      {claims}
     </div>
   );
 }
