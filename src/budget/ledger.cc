@@ -86,7 +86,7 @@ tl::expected<LedgerRecord, std::string> LedgerRecord::parse(std::string_view tex
       if (acquired) admission.leases.push_back({text_at(lease, "key"), *acquired});
     });
     complete &= !admission.uid.empty() && !admission.node.empty();
-    record.admitted.emplace(admission.uid, std::move(admission));
+    record.admitted.emplace(admission.key(), std::move(admission));
   });
   if (!complete) return tl::make_unexpected("an admission lacks its uid or node");
   return record;
@@ -94,9 +94,11 @@ tl::expected<LedgerRecord, std::string> LedgerRecord::parse(std::string_view tex
 
 std::string LedgerRecord::text() const {
   Json list = Json::array();
-  for (const auto& [uid, admission] : admitted) {
-    Json item = Json::object(
-        {{"uid", uid}, {"node", admission.node}, {"by", admission.by}, {"since", io::format_rfc3339(admission.since)}});
+  for (const auto& [key, admission] : admitted) {
+    Json item = Json::object({{"uid", admission.uid},
+                              {"node", admission.node},
+                              {"by", admission.by},
+                              {"since", io::format_rfc3339(admission.since)}});
     if (!admission.counts) item.set({"counts"}, false);
     if (admission.drains) item.set({"drains"}, true);
     if (!admission.leases.empty()) item.set({"leases"}, to_json(admission.leases));
@@ -126,8 +128,7 @@ Ledger::Ledger(io::Loop& loop, kube::Client& client, io::Problems& problems, io:
       tidy_(loop, [this] { wake_.notify(); }) {}
 
 void Ledger::reserve(Admission admission) {
-  const std::string uid = admission.uid;
-  const auto [it, added] = entries_.try_emplace(uid);
+  const auto [it, added] = entries_.try_emplace(admission.key());
   Entry& entry = it->second;
   if (!added) bytes_ -= bytes_of(entry.admission);
   bytes_ += bytes_of(admission);
@@ -140,11 +141,11 @@ void Ledger::reserve(Admission admission) {
 }
 
 void Ledger::inherit(const Admission& admission) {
-  if (entries_.try_emplace(admission.uid, Entry{admission, false, true}).second) bytes_ += bytes_of(admission);
+  if (entries_.try_emplace(admission.key(), Entry{admission, false, true}).second) bytes_ += bytes_of(admission);
 }
 
-void Ledger::settled(const std::string& uid) {
-  if (const auto it = entries_.find(uid); it != entries_.end()) it->second.inherited = false;
+void Ledger::settled(const std::string& key) {
+  if (const auto it = entries_.find(key); it != entries_.end()) it->second.inherited = false;
 }
 
 int64_t Ledger::room() const {
@@ -152,8 +153,8 @@ int64_t Ledger::room() const {
   return bytes_ < kMostBytes ? static_cast<int64_t>((kMostBytes - bytes_) / kRoomForOne) : 0;
 }
 
-void Ledger::finish(const std::string& uid) {
-  const auto entry = entries_.find(uid);
+void Ledger::finish(const std::string& key) {
+  const auto entry = entries_.find(key);
   if (entry == entries_.end()) return;
   bytes_ -= bytes_of(entry->second.admission);
   entries_.erase(entry);
@@ -161,9 +162,9 @@ void Ledger::finish(const std::string& uid) {
   if (options_ && !tidy_.pending()) tidy_.set(loop_.now() + options_->tidy_after);
 }
 
-Task<bool> Ledger::recorded(std::string uid) {
+Task<bool> Ledger::recorded(std::string key) {
   for (;;) {
-    const auto it = entries_.find(uid);
+    const auto it = entries_.find(key);
     if (fenced_ || it == entries_.end()) co_return false;
     if (it->second.recorded || in_memory_) co_return true;
     co_await changed_.wait();
@@ -177,12 +178,12 @@ void Ledger::broadcast() {
 
 LedgerRecord Ledger::snapshot() const {
   LedgerRecord record{epoch_, options_->identity, write_ + 1, {}};
-  for (const auto& [uid, entry] : entries_) record.admitted.emplace(uid, entry.admission);
+  for (const auto& [key, entry] : entries_) record.admitted.emplace(key, entry.admission);
   return record;
 }
 
 bool Ledger::dirty() const {
-  for (const auto& [uid, entry] : entries_) {
+  for (const auto& [key, entry] : entries_) {
     if (!entry.recorded) return true;
   }
   return false;
@@ -204,8 +205,8 @@ void Ledger::settle(uint64_t write, const std::map<std::string, Admission>& cont
   write_ = write;
   stored_ = content;
   owned_ = true;
-  for (auto& [uid, entry] : entries_) {
-    const auto known = stored_.find(uid);
+  for (auto& [key, entry] : entries_) {
+    const auto known = stored_.find(key);
     // One that was reserved again after this write began waits for the next.
     entry.recorded = known != stored_.end() && known->second == entry.admission;
   }
@@ -280,7 +281,7 @@ Task<Ledger::Outcome> Ledger::read_back(uint64_t attempted) {
     // Somebody damaged it. Only what we know is left; the next write puts it back.
     log_.warn("the budget ledger was damaged; it is written anew", "cause", record.error());
     stored_.clear();
-    for (auto& [uid, entry] : entries_) entry.recorded = false;
+    for (auto& [key, entry] : entries_) entry.recorded = false;
     co_return Outcome::again;
   }
   if (is_foreign(*record)) {
@@ -293,7 +294,7 @@ Task<Ledger::Outcome> Ledger::read_back(uint64_t attempted) {
     co_return Outcome::written;
   }
   stored_ = record->admitted;
-  for (auto& [uid, entry] : entries_) entry.recorded = false;
+  for (auto& [key, entry] : entries_) entry.recorded = false;
   co_return Outcome::again;
 }
 
@@ -347,7 +348,7 @@ Task<Ledger::Outcome> Ledger::adopt() {
     if (!found) {
       log_.warn("the budget ledger is damaged; it is written anew from the nodes", "cause", found.error());
     } else if (!owned_) {
-      for (const auto& [uid, admission] : found->admitted) inherit(admission);
+      for (const auto& [key, admission] : found->admitted) inherit(admission);
       epoch_ = std::max(epoch_, found->epoch);
       inherited_.notify();
     } else if (is_foreign(*found)) {

@@ -62,24 +62,24 @@ class Ledger {
   // Writes what is reserved and drops what has ended; runs until cancelled.
   io::Task<void> run();
 
-  // Counts from now on. A second reservation of the same UID renews the first.
+  // Counts from now on. A second reservation under the same key renews the first.
   void reserve(Admission admission);
   // The record is one annotation, and the API server refuses a large one for ever. So many more admissions fit.
   int64_t room() const;
-  bool fits(const std::string& uid) const { return has(uid) || room() > 0; }
+  bool fits(const std::string& key) const { return has(key) || room() > 0; }
   // Nothing of a predecessor is on its way any more; the entry stays, as ours.
-  void settled(const std::string& uid);
+  void settled(const std::string& key);
   // The node is where it was admitted to, or surely will not get there by this admission.
-  void finish(const std::string& uid);
+  void finish(const std::string& key);
   // Resumes when the entry is recorded; false when it ended meanwhile or another process has taken over.
-  io::Task<bool> recorded(std::string uid);
+  io::Task<bool> recorded(std::string key);
 
   // Notified when a predecessor's entries became ours.
   io::Signal& inherited() { return inherited_; }
 
-  // All that counts, by UID.
+  // All that counts, by Admission::key().
   const std::map<std::string, Entry>& entries() const { return entries_; }
-  bool has(const std::string& uid) const { return entries_.contains(uid); }
+  bool has(const std::string& key) const { return entries_.contains(key); }
   // Another process has taken the ledger over: this one must end.
   bool fenced() const { return fenced_; }
   io::Gate& fenced_gate() { return fenced_gate_; }

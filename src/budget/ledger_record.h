@@ -15,7 +15,7 @@ struct LedgerRecord {
   uint64_t epoch = 0;                         // grows with every leader
   std::string writer;                         // that leader's identity
   uint64_t write = 0;                         // grows with every write of a process
-  std::map<std::string, Admission> admitted;  // by UID
+  std::map<std::string, Admission> admitted;  // by Admission::key()
 
   static tl::expected<LedgerRecord, std::string> parse(std::string_view text);
   std::string text() const;

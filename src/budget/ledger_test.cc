@@ -86,10 +86,10 @@ class LedgerTest : public testing::Test {
     if (!text) return {};
     return LedgerRecord::parse(*text).value_or(LedgerRecord{});
   }
-  std::vector<std::string> stored_uids() {
-    std::vector<std::string> uids;
-    for (const auto& [uid, admission] : stored().admitted) uids.push_back(uid);
-    return uids;
+  std::vector<std::string> stored_keys() {
+    std::vector<std::string> keys;
+    for (const auto& [key, admission] : stored().admitted) keys.push_back(key);
+    return keys;
   }
   // The next PATCH of the ledger is treated so, all others as usual.
   void next_write(sim::Treatment treatment) {
@@ -116,6 +116,24 @@ TEST(LedgerRecordTest, IsReadAsItWasWritten) {
   EXPECT_EQ(read->writer, "me");
   EXPECT_EQ(read->write, 3u);
   EXPECT_EQ(read->admitted, record.admitted);
+}
+
+// Each is recorded, inherited and finished for itself; of profiles there is one a node, whichever it is.
+TEST_F(LedgerTest, OwnersClaimTheSameNodeSideBySide) {
+  auto a = process("a");
+  a->ledger->reserve({"u1", "n1", "profile/p", {}});
+  a->ledger->reserve({"u1", "n1", "lantern", {}});
+  a->ledger->reserve({"u1", "n1", "profile/q", {}});
+  time.run_for(seconds{1});
+  EXPECT_THAT(stored_keys(), ElementsAre("lantern@u1", "u1"));
+  EXPECT_EQ(stored().admitted.at("u1").by, "profile/q");
+  EXPECT_EQ(stored().admitted.at("lantern@u1").uid, "u1");
+  a.reset();
+  const auto b = process("b");
+  EXPECT_THAT(b->entries(), ElementsAre("lantern@u1", "u1"));
+  b->ledger->finish("u1");
+  time.run_for(seconds{10});
+  EXPECT_THAT(stored_keys(), ElementsAre(claim_key("lantern", "u1")));
 }
 
 TEST(LedgerRecordTest, DamageIsToldApart) {
@@ -181,7 +199,7 @@ TEST_F(LedgerTest, NothingIsRecordedBeforeTheServerSaysSo) {
   std::optional<bool> recorded;
   a->reserve("u", recorded);
   time.run_for(milliseconds{1500});
-  EXPECT_THAT(stored_uids(), ElementsAre("u"));
+  EXPECT_THAT(stored_keys(), ElementsAre("u"));
   EXPECT_EQ(recorded, std::nullopt);
   time.run_for(milliseconds{600});
   EXPECT_EQ(recorded, true);
@@ -195,7 +213,7 @@ TEST_F(LedgerTest, WhatHasEndedLeavesWithTheNextWrite) {
   a->ledger->finish("u1");
   a->reserve("u2", second);
   time.run_for(seconds{1});
-  EXPECT_THAT(stored_uids(), ElementsAre("u2"));
+  EXPECT_THAT(stored_keys(), ElementsAre("u2"));
 }
 
 TEST_F(LedgerTest, WhatHasEndedLeavesAloneAfterAWhile) {
@@ -206,9 +224,9 @@ TEST_F(LedgerTest, WhatHasEndedLeavesAloneAfterAWhile) {
   const double before = a->writes();
   a->ledger->finish("u1");
   time.run_for(seconds{4});
-  EXPECT_THAT(stored_uids(), ElementsAre("u1"));
+  EXPECT_THAT(stored_keys(), ElementsAre("u1"));
   time.run_for(seconds{2});
-  EXPECT_THAT(stored_uids(), IsEmpty());
+  EXPECT_THAT(stored_keys(), IsEmpty());
   time.run_for(minutes{10});
   EXPECT_EQ(a->writes() - before, 1);
 }
@@ -233,7 +251,7 @@ TEST_F(LedgerTest, AnotherWriterFencesThisOne) {
   EXPECT_TRUE(a->ledger->fenced());
   EXPECT_TRUE(a->ledger->fenced_gate().is_open());
   EXPECT_EQ(recorded, false);
-  EXPECT_THAT(stored_uids(), IsEmpty());
+  EXPECT_THAT(stored_keys(), IsEmpty());
   b->reserve("v", recorded);
   time.run_for(seconds{2});
   EXPECT_FALSE(b->ledger->fenced());
@@ -305,7 +323,7 @@ TEST_F(LedgerTest, ADeletedObjectIsRebuilt) {
   a->reserve("u2", second);
   time.run_for(seconds{5});
   EXPECT_EQ(second, true);
-  EXPECT_THAT(stored_uids(), ElementsAre("u1", "u2"));
+  EXPECT_THAT(stored_keys(), ElementsAre("u1", "u2"));
   EXPECT_FALSE(a->ledger->fenced());
 }
 
@@ -318,7 +336,7 @@ TEST_F(LedgerTest, ADamagedAnnotationIsWrittenAnew) {
   a->reserve("u2", second);
   time.run_for(seconds{5});
   EXPECT_EQ(second, true);
-  EXPECT_THAT(stored_uids(), ElementsAre("u1", "u2"));
+  EXPECT_THAT(stored_keys(), ElementsAre("u1", "u2"));
   EXPECT_FALSE(a->ledger->fenced());
 }
 
@@ -352,7 +370,7 @@ TEST_F(LedgerTest, AWriteThatTimedOutAndDidNotHappenIsTriedAgain) {
   a->reserve("u", recorded);
   time.run_for(seconds{20});
   EXPECT_EQ(recorded, true);
-  EXPECT_THAT(stored_uids(), ElementsAre("u"));
+  EXPECT_THAT(stored_keys(), ElementsAre("u"));
 }
 
 // A write without the entry is on its way when the entry comes back: only a write of its own makes it safe.
@@ -370,7 +388,7 @@ TEST_F(LedgerTest, AnEntryThatComesBackDuringAWriteWithoutItIsNotRecordedYet) {
   EXPECT_EQ(again, std::nullopt);
   time.run_for(seconds{3});
   EXPECT_EQ(again, true);
-  EXPECT_THAT(stored_uids(), ElementsAre("other", "u"));
+  EXPECT_THAT(stored_keys(), ElementsAre("other", "u"));
 }
 
 // The same with a write that timed out and arrives later still: until another write was accepted, nobody knows.
@@ -389,12 +407,12 @@ TEST_F(LedgerTest, AWriteThatTimedOutMayStillTakeAnEntryOut) {
   time.settle();
   EXPECT_EQ(again, std::nullopt);
   api.release_held();
-  EXPECT_THAT(stored_uids(), ElementsAre("other"));
+  EXPECT_THAT(stored_keys(), ElementsAre("other"));
   api.treat = nullptr;
   time.run_for(minutes{1});
   EXPECT_EQ(again, true);
   EXPECT_EQ(other, true);
-  EXPECT_THAT(stored_uids(), ElementsAre("other", "u"));
+  EXPECT_THAT(stored_keys(), ElementsAre("other", "u"));
 }
 
 TEST_F(LedgerTest, WithoutRightsItGoesOnInMemoryAndSaysSoOnce) {
@@ -455,7 +473,7 @@ TEST_F(LedgerTest, ComesBackWhenTheRightsAreGranted) {
   EXPECT_THAT(a->entries(), ElementsAre("theirs"));
   a->reserve("u", recorded);
   time.run_for(seconds{1});
-  EXPECT_THAT(stored_uids(), ElementsAre("theirs", "u"));
+  EXPECT_THAT(stored_keys(), ElementsAre("theirs", "u"));
 }
 
 TEST_F(LedgerTest, LosingTheRightsForAWhileBringsNothingBackThatHasEnded) {
@@ -476,7 +494,7 @@ TEST_F(LedgerTest, LosingTheRightsForAWhileBringsNothingBackThatHasEnded) {
   time.run_for(minutes{3});
   EXPECT_THAT(a->problems.open(), IsEmpty());
   EXPECT_THAT(a->entries(), ElementsAre("u2"));
-  EXPECT_THAT(stored_uids(), ElementsAre("u2"));
+  EXPECT_THAT(stored_keys(), ElementsAre("u2"));
   EXPECT_FALSE(a->ledger->fenced());
 }
 
@@ -542,7 +560,7 @@ TEST_F(LedgerTest, WithoutOptionsItLivesInMemory) {
   io::Scope scope(*loop);
   scope.spawn(ledger.take_over());
   scope.spawn(ledger.run());
-  ledger.reserve({"u", "n", "p", {}});
+  ledger.reserve({"u", "n", "profile/p", {}});
   std::optional<bool> recorded;
   scope.spawn(Process::ask(ledger, "u", recorded));
   time.run_for(minutes{10});
@@ -594,7 +612,7 @@ TEST_F(LedgerTest, WhatWasRecordedIsNeverForgotten) {
       }
     }
     api.release_held();
-    for (const std::string& uid : owed) EXPECT_THAT(stored_uids(), testing::Contains(uid));
+    for (const std::string& uid : owed) EXPECT_THAT(stored_keys(), testing::Contains(uid));
   }
 }
 

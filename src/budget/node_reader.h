@@ -14,6 +14,8 @@ struct Node;
 
 namespace careen::budget {
 
+struct Admission;
+
 class NodeReader {
  public:
   // A node is in the state that is counted.
@@ -26,6 +28,10 @@ class NodeReader {
   virtual ~NodeReader() = default;
   // Nothing when it is not in the state.
   virtual std::optional<InState> state_of(const kube::Node& node) const = 0;
+  // Under which the ledger has what was admitted for the node of this UID.
+  virtual std::string key_of(std::string_view uid) const = 0;
+  // An admission that counts until its node says so itself; of others it does not know what they are for.
+  virtual bool counts(const Admission& admission) const = 0;
   // The node is one of that subset.
   virtual bool belongs(const kube::Node& node, std::string_view subset) const = 0;
 };

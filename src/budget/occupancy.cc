@@ -30,13 +30,13 @@ Occupancy::Changes Occupancy::update(std::string_view name) {
   const kube::Node* node = nodes_.find(name);
   std::optional<Member> member;
   if (node) {
-    const auto entry = ledger_.entries().find(node->uid);
-    const bool admitted = entry != ledger_.entries().end() && entry->second.admission.counts;
+    const auto entry = ledger_.entries().find(reader_.key_of(node->uid));
+    const bool admitted = entry != ledger_.entries().end() && reader_.counts(entry->second.admission);
     auto in_state = reader_.state_of(*node);
     if (admitted || in_state) member.emplace(Member{std::move(in_state), admitted});
   } else {
     for (const auto& [uid, entry] : ledger_.entries()) {
-      if (entry.admission.node == name && entry.admission.counts) member.emplace();
+      if (entry.admission.node == name && reader_.counts(entry.admission)) member.emplace();
     }
   }
 

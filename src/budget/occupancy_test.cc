@@ -34,6 +34,8 @@ class Sayings final : public NodeReader {
     const auto found = in_state.find(node.name);
     return found == in_state.end() ? std::nullopt : std::optional(found->second);
   }
+  std::string key_of(std::string_view uid) const override { return claim_key("profile/p", uid); }
+  bool counts(const Admission& admission) const override { return admission.counts && admission.by == "profile/p"; }
   bool belongs(const kube::Node& node, std::string_view subset) const override {
     const auto found = subsets.find(node.name);
     return found != subsets.end() && found->second.contains(std::string(subset));
@@ -96,6 +98,19 @@ class OccupancyTest : public testing::Test {
   Occupancy occupancy{nodes, ledger, sayings};
   uint64_t version = 100;
 };
+
+// Whether its node is known or not.
+TEST_F(OccupancyTest, WhatAnotherOwnerHasAdmittedIsNoneOfItsBusiness) {
+  put("a");
+  for (const std::string name : {"a", "b"}) {
+    ledger.reserve({"uid-" + name, name, "other", now});
+    occupancy.update(name);
+  }
+  EXPECT_THAT(who({}), IsEmpty());
+  reserve("a");
+  occupancy.rebuild();
+  EXPECT_THAT(who({}), ElementsAre("a"));
+}
 
 TEST_F(OccupancyTest, CountsWhoSaysThatItIsInTheState) {
   put_in("a");

@@ -84,6 +84,22 @@ TEST_F(FailoverTest, TwoThatBothBelieveToLeadKeepTheLimit) {
   }
 }
 
+TEST_F(FailoverTest, WhatAPredecessorHasAdmittedForAnotherControllerIsLeftToThat) {
+  begin(1);
+  api.treat = [](const Request&) { return quick(); };
+  const std::string node = *known.begin();
+  const std::string uid(api.object(path(node))["metadata"]["uid"].text().value_or(""));
+  auto a = std::make_unique<Replica>(time, api, "a", round(1, "1h"));
+  a->ledger.reserve({uid, node, "other", {}});
+  ASSERT_TRUE(time.run_until([&] { return most == 1; }, minutes{1})) << "it is no place of profiles";
+  a.reset();
+  Replica b(time, api, "b", round(1, "1h"));
+  time.run_for(minutes{20});
+  ASSERT_TRUE(b.ledger.has(budget::claim_key("other", uid)));
+  EXPECT_TRUE(b.ledger.entries().begin()->second.inherited) << "nobody has settled it";
+  EXPECT_EQ(b.ledger.entries().size(), 1u);
+}
+
 // A predecessor's admission is not dropped because our own write of that node was refused: its write may come yet.
 TEST_F(FailoverTest, ARefusedWriteDoesNotForgetThePredecessors) {
   begin(4);

@@ -10,6 +10,7 @@
 #include "controllers/profiles/drains.h"
 #include "controllers/profiles/failing_nodes.h"
 #include "controllers/profiles/names.h"
+#include "controllers/profiles/profile_states.h"
 #include "controllers/profiles/settler.h"
 #include "kube/cache.h"
 #include "kube/node.h"
@@ -34,7 +35,7 @@ bool has_moved_since(const kube::Node& node, io::Wall then) {
 Task<void> Inheritance::run() {
   for (;;) {
     for (const auto& [uid, entry] : p_.ledger.entries()) {
-      if (!entry.inherited || !unsettled_.insert(uid).second) continue;
+      if (!entry.inherited || !is_of_profile(entry.admission) || !unsettled_.insert(uid).second) continue;
       p_.desk.node_changed(entry.admission.node);
       settling_.spawn(settle_inherited(entry.admission));
     }

@@ -7,6 +7,7 @@
 
 #include "budget/admission.h"
 #include "budget/node_reader.h"
+#include "controllers/profiles/drains.h"
 
 namespace careen::profiles {
 
@@ -21,6 +22,10 @@ class ProfileStates final : public budget::NodeReader {
   void set_config(const Config& config) { config_ = &config; }
 
   std::optional<InState> state_of(const kube::Node& node) const override;
+  std::string key_of(std::string_view uid) const override { return budget::claim_key(kHoldPrefix, uid); }
+  bool counts(const budget::Admission& admission) const override {
+    return admission.counts && is_of_profile(admission);
+  }
   bool belongs(const kube::Node& node, std::string_view subset) const override;
 
  private:
