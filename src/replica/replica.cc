@@ -199,14 +199,14 @@ Task<void> Replica::Core::lead() {
     co_await lock_.leading_gate().wait();
     log_.info("this replica leads", "lock", fmt::format("{}/{}", lock_.ns(), lock_.name()), "identity", identity_);
     // First the ledger, then the nodes: what a predecessor admitted is either in one or in the other.
-    if (options_.profiles) co_await ledger_.take_over();
+    if (needs_ledger()) co_await ledger_.take_over();
     co_await nodes_.refresh();
-    if (options_.profiles) leading_.spawn(ledger_.run());
+    if (needs_ledger()) leading_.spawn(ledger_.run());
   } else if (options_.controller.dry_run) {
     log_.info("dry run: nothing is written and nothing is sent");
     co_await nodes_.synced_gate().wait();
   } else {
-    if (options_.profiles) {
+    if (needs_ledger()) {
       log_.warn(
           "leader election is off: limits hold within this process; a second one would not know of its admissions, "
           "nor would this one after a crash in the middle of a write");
@@ -220,6 +220,11 @@ Task<void> Replica::Core::lead() {
   if (!options_.profiles) co_return;
   if (options_.cache_pods) shuffles_.begin();
   co_await controller_.run();
+}
+
+bool Replica::Core::needs_ledger() const {
+  return options_.profiles ||
+         std::any_of(hosted_.begin(), hosted_.end(), [](const HostedController& one) { return one.kind.claims; });
 }
 
 bool Replica::Core::controls() const { return !options_.leader_election || lock_.leading(); }

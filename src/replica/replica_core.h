@@ -86,6 +86,7 @@ class Replica::Core {
   drain::DaemonSetState daemon_set(std::string_view ns, std::string_view name) const;
   io::Task<void> tell_of_budgets();
   bool controls() const;
+  bool needs_ledger() const;
   kube::Lock& add_lock(const ReplicaParts& parts, std::string name, std::string problem);
   std::string first_lock() const;
   void host(const ReplicaParts& parts, const controllers::Choice& choice);

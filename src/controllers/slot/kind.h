@@ -57,6 +57,7 @@ struct Kind {
   std::string_view section;       // of its objects in documents
   kube::Resource object;          // its own custom resource, cluster-scoped
   std::vector<std::string_view> namespaces;  // that it works in besides careen's own
+  bool claims = false;                       // it admits against a limit: it leads only with the ledger
   kube::Json (*definition)();                // the CustomResourceDefinition that is installed with careen
   Job (*job_of)(const kube::Object& object);
   // What people can do to have such an object let go of its node; null: it lets go when it is done.
