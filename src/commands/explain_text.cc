@@ -182,6 +182,7 @@ class Page {
       const std::string name = std::string(kind.name) + "/" + shown(object["name"]);
       add_text("", screen_.paint(Colour::bold, name) + ": ", text);
       if (const std::string reason = shown(object["reason"]); !reason.empty()) add_fact("  ", "reason", reason);
+      if (const std::string waits = shown(object["waits"]); !waits.empty()) add_fact("  ", "waits", waits);
       const std::string error = shown(object["error"]);
       if (!error.empty()) add_text("  ", verdict_mark(screen_, "error") + " ", error, Colour::yellow);
     });

@@ -98,7 +98,8 @@ class ModelPlanner final : public Planner {
   };
   Unserved unserved(const std::string& node, const std::string& profile, Verdict& verdict) const;
   bool is_stuck(const PlanRow& row, const Verdict& verdict) const;
-  std::string why_job(const std::string& name) const;
+  // That of an object of a controller, by its name as in rows.
+  controllers::Job job_named(const std::string& name) const;
   void add_unserved(Plan& plan) const;
   void add_campaigns(Plan& plan) const;
 
@@ -151,24 +152,27 @@ void ModelPlanner::follow_jobs(const sim::Change& change) {
 Blame ModelPlanner::why(const std::string& node, const std::string& profile) const {
   if (!config_.facts.find_profile(profile)) {
     Blame blame;
-    blame.all.push_back({"the drain", why_job(profile), false, false});
+    const controllers::Job job = job_named(profile);
+    blame.all.push_back({job.limit, job.held_up, false, false});
     return blame;
   }
   const profiles::Decision decision = process_->replica().controller().explain(node);
   return blame(config_.facts, decision, profile, State::maintenance_required, State::in_maintenance);
 }
 
-std::string ModelPlanner::why_job(const std::string& name) const {
+controllers::Job ModelPlanner::job_named(const std::string& name) const {
+  controllers::Job unknown;
+  unknown.held_up = unknown.limit = "it is not known";
   const size_t slash = name.find('/');
   const controllers::Kind* kind = replica::find_controller_kind(std::string_view(name).substr(0, slash));
-  if (!kind) return "it is not known";
+  if (!kind) return unknown;
   const auto text = cluster_.api.text(kind->object.path("", std::string_view(name).substr(slash + 1)));
   const auto object = text ? kube::decode_object(*text) : io::Result<kube::Object>(io::fail({}, ""));
-  return object ? kind->job_of(*object).held_up : "it is not known";
+  return object ? kind->job_of(*object) : unknown;
 }
 
 Unserved ModelPlanner::unserved(const std::string& node, const std::string& profile, Verdict& verdict) const {
-  if (!config_.facts.find_profile(profile)) return {node, profile, why_job(profile)};
+  if (!config_.facts.find_profile(profile)) return {node, profile, job_named(profile).held_up};
   const sim::Text text = cluster_.api.text("/api/v1/nodes/" + node);
   const NodeStory story = text ? read_story(*text) : NodeStory{};
   const auto data = story.profiles.find(profile);

@@ -176,6 +176,7 @@ controllers::Job job_of(const kube::Object& object) {
               : status.phase == Phase::running ? Stage::working
               : status.phase == Phase::failed  ? Stage::failed
                                                : Stage::ready;
+  job.limit = "the drain";
   if (!maintenance.mistake.empty()) {
     job.held_up = maintenance.mistake;
   } else if (!job.blocked_by.empty()) {

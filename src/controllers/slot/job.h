@@ -22,8 +22,10 @@ struct Job {
   io::Wall created{};
   Stage stage = Stage::waiting;
   bool ending = false;    // the object is being deleted
+  bool keeps_out = true;  // it wants no pods to come to its node
   bool given_up = false;  // nothing happens any more until it is deleted
   std::string held_up;    // what keeps it from the next stage, for people
+  std::string limit;      // in a word or two, what sets the pace of those that wait
   // The rest is for people alone, as `careen status` shows it.
   std::string state;                   // in the words of the kind
   std::string reason;                  // why somebody asked for it
@@ -32,7 +34,7 @@ struct Job {
   std::optional<size_t> pending_pods;  // those that have to leave and have not
 
   // The job wants its node to be kept out.
-  bool holds_node() const { return !ending && !given_up; }
+  bool holds_node() const { return keeps_out && !ending && !given_up; }
 };
 
 }  // namespace careen::controllers

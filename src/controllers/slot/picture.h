@@ -22,6 +22,8 @@ class Picture {
   // Its part of a node's tree of reasons.
   virtual std::vector<Why> reasons(std::string_view node) const = 0;
   // Its objects as JSON documents, one after the other: of the whole fleet, ordered as people count, or of one node.
+  // What people read of them is `name`, `phase`, and where there is such: `since`, `reason`, `percent`, `pending` (pods),
+  // `waits` (for what) and `error`.
   virtual std::vector<std::string> documents() const = 0;
   virtual std::vector<std::string> documents_of(std::string_view node) const = 0;
   // Who of its objects has which node out, or is about to.
