@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "controllers/profiles/controller.h"
+#include "controllers/slot/controller.h"
 #include "controllers/slot/kind.h"
 #include "kube/events.h"
 #include "kube/lock.h"
@@ -199,6 +200,17 @@ std::optional<profiles::Decision> Crew::explain(const std::string& name, const s
   const Member& one = member(name);
   if (!one.process || !one.configured) return std::nullopt;
   return one.process->replica().controller().explain(node);
+}
+
+std::string Crew::reasons(const std::string& name, const std::string& node) const {
+  const auto decision = explain(name, node);
+  std::string text = decision ? to_text(decision->why) : "";
+  const replica::Replica* known = replica(name);
+  if (!known) return text;
+  for (const replica::HostedController& one : known->hosted()) {
+    for (const Why& why : one.controller.picture()->reasons(node)) text += to_text(why);
+  }
+  return text;
 }
 
 }  // namespace careen::scenarios

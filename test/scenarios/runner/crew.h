@@ -71,6 +71,8 @@ class Crew {
 
   // What the replica thinks about the node now; nullopt while it does not know its configuration.
   std::optional<profiles::Decision> explain(const std::string& name, const std::string& node) const;
+  // The same of all its controllers, as text; empty when it can tell nothing.
+  std::string reasons(const std::string& name, const std::string& node) const;
 
   const std::vector<LogLine>& logs() const { return logs_; }
   std::function<void()> on_log;

@@ -189,9 +189,9 @@ Check read_why(const Value& value, Reading& reading) {
   return [wanted](const Stage& stage, const Mark&) {
     for (const auto& [node, pattern] : wanted) {
       const auto leader = stage.crew.leader();
-      const auto decision = leader ? stage.crew.explain(*leader, node) : std::nullopt;
-      if (!decision) return Verdict{false, "no replica can tell", {node}};
-      if (!matches(pattern, to_text(decision->why))) return Verdict{false, "careen says otherwise", {node}};
+      const std::string reasons = leader ? stage.crew.reasons(*leader, node) : "";
+      if (reasons.empty()) return Verdict{false, "no replica can tell", {node}};
+      if (!matches(pattern, reasons)) return Verdict{false, "careen says otherwise", {node}};
     }
     return Verdict{};
   };

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "controllers/slot/kind.h"
 #include "expectations.h"
+#include "replica/controllers.h"
 #include "since.h"
 
 namespace careen::scenarios {
@@ -131,8 +133,8 @@ Check read_writes(const Value& value, Reading& reading) {
   std::vector<std::pair<std::string, Amount>> wanted;
   std::string by = "*";
   Since since;
-  const std::vector<std::string> known = {"nodes", "leases", "events", "hypervisors", "nodemaintenances",
-                                          "pods",  "by",     "since"};
+  std::vector<std::string> known = {"nodes", "leases", "events", "hypervisors", "pods", "by", "since"};
+  for (const controllers::Kind* kind : replica::controller_kinds()) known.push_back(kind->object.plural);
   for (const Member& member : members(value, "writes", reading.faults)) {
     if (member.key == "by") {
       by = reading.replica_name(member.value).value_or("*");

@@ -116,7 +116,8 @@ Verdict failing(const std::vector<std::pair<std::string, std::string>>& seen) {
 }
 
 bool in_state(const NodeView& node, const std::string& state) {
-  return state == "cordoned" ? node.cordoned : node.state() == state;
+  if (state == "cordoned") return node.cordoned;
+  return state.find('/') != std::string::npos ? node.labels.contains(state) : node.state() == state;
 }
 
 Verdict count_nodes(const Stage& stage, const Count& count) {

@@ -4,9 +4,12 @@
 
 #include <algorithm>
 
-#include "controllers/nodemaintenance/names.h"
 #include "controllers/profiles/data.h"
 #include "controllers/profiles/names.h"
+#include "controllers/slot/job.h"
+#include "controllers/slot/kind.h"
+#include "kube/decode.h"
+#include "replica/controllers.h"
 #include "replica/replica.h"
 #include "scenario.h"
 #include "troubles.h"
@@ -127,13 +130,20 @@ void Witness::hear(const sim::Outside& outside, const sim::Outside::Message& mes
 }
 
 void Witness::see(const sim::Change& change) {
-  const bool further_lock = change.name == nodemaintenance::kLock;
-  const bool lock = further_lock || change.name == replica::Replica::kLock;
+  const auto& kinds = replica::controller_kinds();
+  const auto locked =
+      std::find_if(kinds.begin(), kinds.end(), [&](const auto* kind) { return kind->lock == change.name; });
+  const bool lock = locked != kinds.end() || change.name == replica::Replica::kLock;
   if (change.collection == "/api/v1/nodes") see_node(change);
   if (change.collection.ends_with("/events")) see_event(change);
   if (change.collection == "/api/v1/pods") pods_.see(change, is_careen(change.by));
-  if (change.collection == kMaintenances) see_maintenance(change);
-  if (lock) see_lock(change, further_lock ? "the lock of NodeMaintenance objects" : "the leader's lock");
+  for (const controllers::Kind* kind : kinds) {
+    if (change.collection == kind->object.path()) see_job(change, *kind);
+  }
+  if (lock) {
+    see_lock(change, locked == kinds.end() ? "the leader's lock"
+                                           : fmt::format("the lock of {} objects", (*locked)->object.kind));
+  }
   if (change.collection == "/api/v1/nodes" && on_node) on_node();
   if (!lock && on_change) on_change();
 }
@@ -205,17 +215,18 @@ void Witness::see_event(const sim::Change& change) {
   if (seen.times > 0) events_.push_back(std::move(seen));
 }
 
-// When its phase changes, and when it goes.
-void Witness::see_maintenance(const sim::Change& change) {
-  const auto phase = [](const sim::Text& text) {
-    return text ? text_or(Json::parse(*text)->at("/status/phase"), "new") : std::string("new");
+// When its state changes, and when it goes.
+void Witness::see_job(const sim::Change& change, const controllers::Kind& kind) {
+  const auto state = [&](const sim::Text& text) {
+    const auto object = text ? kube::decode_object(*text) : io::Result<kube::Object>(io::fail({}, ""));
+    return object ? kind.job_of(*object).state : "new";
   };
   const bool gone = change.type == sim::Change::Type::deleted;
-  if (!gone && phase(change.before) == phase(change.object)) return;
+  if (!gone && state(change.before) == state(change.object)) return;
   timeline_.add({change.at,
                  replica_of(change.by),
-                 fmt::format("maintenance {}: {}", change.name,
-                             gone ? "is gone" : fmt::format("{} → {}", phase(change.before), phase(change.object))),
+                 fmt::format("{} {}: {}", kind.object.kind, change.name,
+                             gone ? "is gone" : fmt::format("{} → {}", state(change.before), state(change.object))),
                  {},
                  {}});
 }

@@ -69,7 +69,7 @@ class Witness {
   void see_node(const sim::Change& change);
   void see_event(const sim::Change& change);
   void see_lock(const sim::Change& change, std::string_view what);
-  void see_maintenance(const sim::Change& change);
+  void see_job(const sim::Change& change, const controllers::Kind& kind);
   void hear(const sim::Outside& outside, const sim::Outside::Message& message);
   void tell_of_readiness(const sim::Change& change, const NodeView& before, const NodeView& after);
   void tell_of_node(const sim::Change& change, const NodeView& before, const NodeView& after);

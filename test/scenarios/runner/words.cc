@@ -166,7 +166,8 @@ std::optional<Count> parse_count(std::string_view text) {
   }
   if (size < 2) return std::nullopt;
   count.state = words[size - 1];
-  if (!profiles::parse_state(count.state) && count.state != "cordoned") return std::nullopt;
+  const bool label = count.state.find('/') != std::string::npos;
+  if (!label && !profiles::parse_state(count.state) && count.state != "cordoned") return std::nullopt;
   const auto amount = parse_amount(
       fmt::format("{}", fmt::join(words.begin(), words.begin() + (static_cast<std::ptrdiff_t>(size) - 1), " ")));
   if (!amount) return std::nullopt;

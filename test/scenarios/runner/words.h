@@ -33,7 +33,7 @@ std::optional<Amount> parse_amount(std::string_view text);
 // How many nodes are in a state: "<amount> <state> [per <label>] [among <names>]".
 struct Count {
   Amount amount;
-  std::string state;  // one of the three, or "cordoned"
+  std::string state;  // one of the three, "cordoned", or the key of a label, with a slash: those that have it
   std::string per;    // label; the count is of the nodes with equal values, those without it aside
   std::vector<std::string> among;
 };

@@ -54,6 +54,7 @@ TEST(Words, CountsNameAStateAGroupAndNodes) {
   EXPECT_THAT(count->among, ElementsAre("node-1", "node-2"));
   EXPECT_TRUE(count->amount.admits(2));
   EXPECT_TRUE(parse_count("2 cordoned"));
+  EXPECT_EQ(parse_count("at most 2 example.com/lit")->state, "example.com/lit");
   EXPECT_FALSE(parse_count("more than 1 in-maintenence"));
   EXPECT_FALSE(parse_count("in-maintenance"));
   EXPECT_FALSE(parse_count(""));
