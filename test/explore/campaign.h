@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "guest.h"
 #include "io/time.h"
 #include "kube/json.h"
 #include "settings.h"
@@ -55,6 +56,8 @@ struct Edit {
     cordon,
     uncordon,
     budget,  // this many pods of the workload may be unavailable from now on
+    create,  // the object is made, in the collection of that path
+    erase,   // the object of that path is deleted
   };
   io::Duration at{};
   std::string node;
@@ -72,6 +75,7 @@ struct Campaign {
   std::vector<Edit> edits;          // in order of time
   bool drains = false;              // nodes have kubelets, pods live on them, and there are NodeMaintenance objects
   std::vector<Workload> workloads;
+  std::vector<std::shared_ptr<const Guest>> guests;
 
   // Nothing of people, and no time of the day, comes after this.
   io::Duration last_event() const;

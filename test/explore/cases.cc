@@ -9,12 +9,15 @@
 
 namespace careen::explore {
 
+Campaign draw_campaign_of(Family family, uint64_t seed) {
+  return family == Family::drains ? draw_drain_campaign(seed) : draw_campaign(seed);
+}
+
 Cases::Prepared Cases::make(uint64_t seed, const std::vector<std::string>& nodes) {
   Prepared prepared;
   prepared.one.seed = seed;
   Campaign& campaign = prepared.one.campaign;
-  campaign = family_ == Family::drains ? draw_drain_campaign(seed / kSeedsPerCampaign)
-                                       : draw_campaign(seed / kSeedsPerCampaign);
+  campaign = draw_(seed / kSeedsPerCampaign);
   if (known_ != campaign.seed) {
     undisturbed_ = run_undisturbed(campaign);
     known_ = campaign.seed;

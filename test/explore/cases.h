@@ -2,6 +2,7 @@
 // once for all of them.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -16,9 +17,14 @@ inline constexpr uint64_t kSeedsPerCampaign = 8;
 // Two families of campaigns: nodes go through profiles, or are drained.
 enum class Family { profiles, drains };
 
+Campaign draw_campaign_of(Family family, uint64_t seed);
+
 class Cases {
  public:
-  explicit Cases(Family family = Family::profiles) : family_(family) {}
+  using Drawing = std::function<Campaign(uint64_t seed)>;
+  explicit Cases(Family family = Family::profiles)
+      : Cases([family](uint64_t seed) { return draw_campaign_of(family, seed); }) {}
+  explicit Cases(Drawing draw) : draw_(std::move(draw)) {}
   // The case of a seed, of those nodes only unless the list is empty; with the undisturbed run of its campaign.
   struct Prepared {
     Case one;
@@ -27,7 +33,7 @@ class Cases {
   Prepared make(uint64_t seed, const std::vector<std::string>& nodes = {});
 
  private:
-  Family family_;
+  Drawing draw_;
   std::optional<uint64_t> known_;  // of which campaign
   Outcome undisturbed_;
 };

@@ -9,12 +9,11 @@
 #include <set>
 #include <string>
 
+#include "guest.h"
 #include "io/time.h"
 #include "node_facts.h"
 
 namespace careen::explore {
-
-using Report = std::function<void(std::string rule, std::string what)>;
 
 // The record on a node, as it reads.
 struct HoldRecord {

@@ -5,8 +5,10 @@
 #include <algorithm>
 
 #include "controllers/profiles/names.h"
+#include "controllers/slot/kind.h"
 #include "drain/holds.h"
 #include "perturbation.h"
+#include "replica/controllers.h"
 
 namespace careen::explore {
 
@@ -36,10 +38,13 @@ bool is_for_ledger(const kube::Request& request) {
 
 bool is_event(std::string_view path) { return path.find("/events") != std::string_view::npos; }
 
-// Named in the path, or in the body when it is made.
-bool is_further_lock(const kube::Request& request) {
-  return request.path.find(kMaintenanceLock) != std::string::npos ||
-         request.body.find(kMaintenanceLock) != std::string::npos;
+// The lock of a further controller, named in the path, or in the body when it is made; empty: the first one.
+std::string_view further_lock(const kube::Request& request) {
+  for (const controllers::Kind* kind : replica::controller_kinds()) {
+    const bool named = request.path.find(kind->lock) != std::string::npos;
+    if (named || request.body.find(kind->lock) != std::string::npos) return kind->lock;
+  }
+  return {};
 }
 
 bool is_maintenance(std::string_view path) { return path.starts_with(kMaintenances); }
@@ -95,13 +100,15 @@ void Invariants::sent(const sim::Sending& sending) {
   if (!process || !sending.writes() || is_event(sending.request.path)) return;
   if (sending.client.ends_with(kLeaseConnection)) {
     if (const auto lease = Json::parse(sending.request.body)) {
-      auto& renewals = is_further_lock(sending.request) ? process->further_renewals : process->renewals;
+      const std::string_view lock = further_lock(sending.request);
+      auto& renewals = lock.empty() ? process->renewals : process->further[std::string(lock)].renewals;
       renewals.emplace(text_at((*lease)["spec"], "renewTime"), time_.now());
     }
     return;
   }
   check_leadership(sending, *process);
   check_drain_sent(sending, *process);
+  check_further_lock(sending, *process);
   if (sending.request.path.starts_with("/api/v1/nodes/")) check_recorded(sending, *process);
   if (sending.request.path.find("/leases") != std::string::npos) check_lease_recorded(sending, *process);
 }
@@ -114,12 +121,34 @@ void Invariants::check_drain_sent(const sim::Sending& sending, Process& process)
   if (const auto success = maintenances_.success_in(sending)) {
     check_drained(sending.client, success->node, success->owner);
   }
+}
+
+// What is a controller's own is written under its own lock.
+void Invariants::check_further_lock(const sim::Sending& sending, Process& process) {
+  const controllers::Kind* kind = kind_at(sending.request.path);
+  if (!kind) return;
+  const std::string lock(kind->lock), &holder = further_holders_[lock];
+  const auto& renewed = process.further[lock].renewed;
   const bool tampered = lock_tampered_ && process.renewed && *lock_tampered_ >= *process.renewed;
-  const bool late = !process.further_renewed || time_.now() - *process.further_renewed > kRenewDeadline;
-  if (tampered || (!late && further_holder_ == process.identity)) return;
-  violate("lease", fmt::format("{} sent {} {} while the lock of NodeMaintenance objects was {} \"{}\"", sending.client,
-                               sending.request.method, sending.request.path, late ? "not renewed by" : "held by",
-                               late ? process.identity : further_holder_));
+  const bool late = !renewed || time_.now() - *renewed > kRenewDeadline;
+  if (tampered || (!late && holder == process.identity)) return;
+  violate("lease", fmt::format("{} sent {} {} while the lock of {} objects was {} \"{}\"", sending.client,
+                               sending.request.method, sending.request.path, kind->object.kind,
+                               late ? "not renewed by" : "held by", late ? process.identity : holder));
+}
+
+void Invariants::join(const Guest& guest) { guests_.push_back({guest, guest.watch(reporting())}); }
+
+bool Invariants::is_a_guests(std::string_view key) const {
+  return std::any_of(guests_.begin(), guests_.end(), [&](const Joined& one) { return one.guest.owns(key); });
+}
+
+void Invariants::tell_guests(const sim::Change& change) {
+  const bool lost = lock_tampered_ || ledger_missing_ || ledger_back_ ||
+                    std::any_of(processes_.begin(), processes_.end(), [this](const auto& process) {
+                      return process.second.ledger_again || may_lack_ledger(process.second);
+                    });
+  for (const Joined& one : guests_) one.watch->changed(change, process_of(change.by) != nullptr, !lost);
 }
 
 void Invariants::check_drained(const std::string& process, const std::string& node, std::string_view owner) {
@@ -185,8 +214,10 @@ void Invariants::changed(const sim::Change& change) {
   }
   if (change.collection == kBudgets) drains_.budget_changed(change, time_.now());
   if (change.collection == kMaintenances) return maintenances_.changed(change, process_of(change.by) != nullptr);
+  if (kind_at(change.collection)) return tell_guests(change);
   if (change.collection == "/api/v1/nodes") {
     node_changed(change);
+    tell_guests(change);
     return note_facts();
   }
   if (change.collection == "/apis/coordination.k8s.io/v1/leases") return lease_changed(change);
@@ -255,13 +286,16 @@ void Invariants::node_changed(const sim::Change& change) {
 void Invariants::node_written(const sim::Change& change, Process& process, const NodeFacts& before,
                               const NodeFacts& after) {
   check_untouched(change, before, after);
-  const auto without_touch = [](const NodeFacts& node) {
+  const auto without_touch = [this](const NodeFacts& node) {
     auto annotations = node.annotations;
     auto labels = node.labels;
     annotations.erase(std::string(profiles::kTouchAnnotation));
     annotations.erase(std::string(profiles::kOutboxAnnotation));
-    std::erase_if(annotations, [](const auto& one) { return HoldWatch::concerns_annotation(one.first); });
-    std::erase_if(labels, [](const auto& one) { return HoldWatch::concerns_label(one.first); });
+    std::erase_if(annotations, [this](const auto& one) {
+      return HoldWatch::concerns_annotation(one.first) || is_a_guests(one.first);
+    });
+    std::erase_if(labels,
+                  [this](const auto& one) { return HoldWatch::concerns_label(one.first) || is_a_guests(one.first); });
     return std::pair(std::move(annotations), std::move(labels));
   };
   if (without_touch(before) == without_touch(after)) return;
@@ -343,6 +377,12 @@ void Invariants::check_untouched(const sim::Change& change, const NodeFacts& bef
     });
     document.set({"metadata", "finalizers"}, std::move(finalizers));
     strip_holds(document);
+    for (const auto& [key, value] : node.labels) {
+      if (is_a_guests(key)) document.remove({"metadata", "labels", key});
+    }
+    for (const auto& [key, value] : node.annotations) {
+      if (is_a_guests(key)) document.remove({"metadata", "annotations", key});
+    }
     for (const Plan& plan : settings_.plans) {
       if (plan.versions) document.remove({"metadata", "labels", kVersion});
       document.remove({"metadata", "labels", plan.busy()});

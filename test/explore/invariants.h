@@ -13,6 +13,7 @@
 #include "drain_watch.h"
 #include "event_watch.h"
 #include "fact_log.h"
+#include "guest.h"
 #include "hold_watch.h"
 #include "io/virtual_time.h"
 #include "kube/steady_refusal.h"
@@ -32,7 +33,6 @@ namespace careen::explore {
 
 inline constexpr const char* kLockPath =
     "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/maintenance-controller-leader-election.cloud.sap";
-inline constexpr const char* kMaintenanceLock = "135b1886.medik8s.io";
 inline constexpr const char* kLedgerPath = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/careen-ledger";
 
 inline constexpr io::Duration kRenewDeadline = io::seconds{10};
@@ -62,6 +62,9 @@ class Invariants {
         maintenances_(api, holds_, reporting()) {}
   Invariants(const Invariants&) = delete;
   Invariants& operator=(const Invariants&) = delete;
+
+  // It hosts this controller, too.
+  void join(const Guest& guest);
 
   // What happened to careen, from whoever did it. A process is named after its connection.
   void started(const std::string& process, const std::string& identity, io::Duration skew);
@@ -117,6 +120,7 @@ class Invariants {
   void check_end() {
     messages_.check_end(nodes_, time_.wall_now());
     maintenances_.check_end();
+    for (const Joined& one : guests_) one.watch->check_end();
   }
   // And that for so long that repetitions of events have been counted.
   void check_told() const { events_.check_end(); }
@@ -134,8 +138,12 @@ class Invariants {
     std::vector<std::pair<io::Steady, Settings>> history;  // since when which configuration was in force
     std::map<std::string, io::Steady> renewals;            // when they were sent, by renewTime
     std::optional<io::Steady> renewed;                     // when the last one that took effect was sent
-    std::map<std::string, io::Steady> further_renewals;    // the same of the lock of NodeMaintenance objects
-    std::optional<io::Steady> further_renewed;
+    // The same of the locks of further controllers.
+    struct Further {
+      std::map<std::string, io::Steady> renewals;
+      std::optional<io::Steady> renewed;
+    };
+    std::map<std::string, Further, std::less<>> further;
     // Since when it has been answered nothing but 403 when it asked for the ledger.
     std::optional<io::Steady> ledger_refused;
     std::optional<io::Steady> ledger_again;   // when that was over
@@ -171,6 +179,9 @@ class Invariants {
   void check_leadership(const sim::Sending& sending, Process& process);
   void check_drain_sent(const sim::Sending& sending, Process& process);
   void check_drained(const std::string& process, const std::string& node, std::string_view owner);
+  void check_further_lock(const sim::Sending& sending, Process& process);
+  bool is_a_guests(std::string_view key) const;
+  void tell_guests(const sim::Change& change);
   void further_lock_changed(const sim::Change& change, Process* process);
   void check_recorded(const sim::Sending& sending, Process& process);
   void check_admission_sent(const sim::Sending& sending, Process& process, const NodeFacts& node,
@@ -220,7 +231,12 @@ class Invariants {
   HoldWatch holds_;
   DrainWatch drains_;
   MaintenanceWatch maintenances_;
-  std::string further_holder_;  // of the lock of NodeMaintenance objects
+  std::map<std::string, std::string, std::less<>> further_holders_;  // of the locks of further controllers
+  struct Joined {
+    const Guest& guest;
+    std::unique_ptr<GuestWatch> watch;
+  };
+  std::vector<Joined> guests_;
   std::vector<Answer> answers_;
   std::vector<Violation> violations_;
   int transitions_ = 0;

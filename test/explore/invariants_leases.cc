@@ -7,6 +7,7 @@
 #include "budget/ledger_record.h"
 #include "controllers/profiles/names.h"
 #include "invariants.h"
+#include "replica/controllers.h"
 
 namespace careen::explore {
 
@@ -85,11 +86,13 @@ void Invariants::further_lock_changed(const sim::Change& change, Process* proces
   }
   const auto lease = Json::parse(*change.object);
   const JsonView spec = (*lease)["spec"];
-  further_holder_ = change.type == sim::Change::Type::deleted ? "" : text_at(spec, "holderIdentity");
-  if (!process || further_holder_ != process->identity) return;
-  const auto sent = process->further_renewals.find(text_at(spec, "renewTime"));
-  if (sent != process->further_renewals.end()) process->further_renewed = sent->second;
-  process->further_renewals.clear();
+  std::string& holder = further_holders_[change.name];
+  holder = change.type == sim::Change::Type::deleted ? "" : text_at(spec, "holderIdentity");
+  if (!process || holder != process->identity) return;
+  Process::Further& lock = process->further[change.name];
+  const auto sent = lock.renewals.find(text_at(spec, "renewTime"));
+  if (sent != lock.renewals.end()) lock.renewed = sent->second;
+  lock.renewals.clear();
 }
 
 // An admission is in the ledger before the node is written.
@@ -122,7 +125,10 @@ void Invariants::lease_changed(const sim::Change& change) {
   const bool lock = change.name == std::string_view(kLockPath).substr(std::string_view(kLockPath).rfind('/') + 1);
   const bool deleted = change.type == sim::Change::Type::deleted;
   if (!lock && change.name == "careen-ledger") return ledger_changed(change);
-  if (change.name == kMaintenanceLock) return further_lock_changed(change, process);
+  const auto locks = replica::leader_locks();
+  if (!lock && std::find(locks.begin(), locks.end(), change.name) != locks.end()) {
+    return further_lock_changed(change, process);
+  }
   if (change.ns == kNodeLeases) return maintenances_.lease_changed(change);
   if (StaggerWatch::concerns(change.name)) return stagger_.changed(change, process != nullptr, time_.now());
   if (change.name == kThreadLease && (!process || !deleted)) {

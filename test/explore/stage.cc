@@ -9,6 +9,8 @@
 #include "controllers/nodemaintenance/hosted.h"
 #include "controllers/profiles/controller.h"
 #include "controllers/profiles/names.h"
+#include "controllers/slot/definition.h"
+#include "controllers/slot/kind.h"
 #include "drain/engine.h"
 #include "io/metrics.h"
 #include "io/problems.h"
@@ -31,7 +33,7 @@ Target target_of(const sim::Sending& sending) {
   const std::string& path = sending.request.path;
   if (path.find("/events") != std::string::npos) return Target::events;
   if (sending.client.ends_with("/lease")) return Target::lock;
-  if (path.starts_with(kMaintenances)) return Target::maintenances;
+  if (kind_at(path)) return Target::maintenances;
   if (path.find("/pods/") != std::string::npos) return Target::pods;
   if (path.find("/medik8s-leases/") != std::string::npos || path.starts_with("/api/v1/namespaces"))
     return Target::node_leases;
@@ -84,6 +86,10 @@ Stage::Stage(const Case& one, bool timeline)
   // Streams are never as fast as answers.
   if (one.campaign.drains) cluster->network.set_weather("", {draw_.between(milliseconds{0}, milliseconds{300})});
   if (one.campaign.drains) set_up_drains();
+  for (const auto& guest : one.campaign.guests) {
+    ask("POST", controllers::kDefinitionsPath, guest->choice()->kind().definition());
+    invariants.join(*guest);
+  }
   for (const NodePlan& node : one.campaign.nodes) {
     wanted_[node.name] = node.labels;
     make(node.name);
@@ -136,6 +142,7 @@ void Stage::start(Replica& replica) {
   options.skew = replica.skew;
   options.cache_pods = case_.campaign.cache_pods;
   if (case_.campaign.drains) options.controllers = {nodemaintenance::kind().usual()};
+  for (const auto& guest : case_.campaign.guests) options.controllers.push_back(guest->choice());
   if (timeline_) options.log = io::Log(std::make_shared<TimelineLog>(*this, name), "");
   replica.process = std::make_unique<replica::ModelProcess>(time, *cluster, "", options);
   write_config(replica);
@@ -249,7 +256,7 @@ void Stage::observe(const sim::Change& change) {
     if (change.collection == "/api/v1/nodes" && change.type != sim::Change::Type::deleted) {
       what = end_state(NodeFacts::read(*change.object));
       if (case_.campaign.drains) what = *change.object;
-    } else if (change.collection == kMaintenances || change.collection == "/api/v1/pods") {
+    } else if (kind_at(change.collection) || change.collection == "/api/v1/pods") {
       what = *change.object;
     } else if (change.name == "careen-ledger") {
       what = *change.object;
@@ -356,6 +363,10 @@ void Stage::edit(const Edit& what) {
     case Edit::Kind::budget:
       allowed_[what.key] = static_cast<int>(*what.value.view().integer());
       return set_budget(what.key, allowed_.at(what.key));
+    case Edit::Kind::create:
+      return ask("POST", what.key, what.value);
+    case Edit::Kind::erase:
+      return ask("DELETE", what.key, Json::object());
   }
 }
 
@@ -382,7 +393,10 @@ std::map<std::string, std::string> Stage::end_states() const {
   std::map<std::string, std::string> states;
   for (const NodePlan& node : case_.campaign.nodes) {
     const sim::Text text = cluster->api.text(node_path(node.name));
-    if (text) states[node.name] = end_state(NodeFacts::read(*text));
+    if (!text) continue;
+    NodeFacts facts = NodeFacts::read(*text);
+    std::erase_if(facts.annotations, [this](const auto& one) { return guest_with(&Guest::owns, one.first); });
+    states[node.name] = end_state(facts);
   }
   states.merge(MaintenanceWatch::ends(cluster->api));
   return states;
@@ -409,6 +423,11 @@ void Stage::check_problems() {
   }
 }
 
+bool Stage::guest_with(bool (Guest::*fact)(std::string_view) const, std::string_view name) const {
+  const auto& guests = case_.campaign.guests;
+  return std::any_of(guests.begin(), guests.end(), [&](const auto& guest) { return ((*guest).*fact)(name); });
+}
+
 void Stage::check_settled() {
   const Replica* leads = nullptr;
   for (const auto& replica : replicas_) {
@@ -418,6 +437,7 @@ void Stage::check_settled() {
   if (!leads) return invariants.violate("idle", "nobody leads");
   invariants.check_end();
   for (const auto& [uid, entry] : leads->process->replica().ledger().entries()) {
+    if (guest_with(&Guest::claims, entry.admission.by)) continue;
     invariants.violate("ledger", fmt::format("{} still keeps a place for node {}", leads->name, entry.admission.node));
   }
   const auto check_left = [&](const auto& unfinished) {
@@ -431,7 +451,10 @@ void Stage::check_settled() {
   const auto document = Json::parse(lease ? *lease : "null");
   const auto record = budget::LedgerRecord::parse(
       (*document)["metadata"]["annotations"][budget::Ledger::kAnnotation].text().value_or(""));
-  if (!record || !record->admitted.empty()) {
+  const bool empty = record && std::all_of(record->admitted.begin(), record->admitted.end(), [this](const auto& one) {
+                       return guest_with(&Guest::claims, one.second.by);
+                     });
+  if (!empty) {
     // One that somebody deleted is written again with the next admission; and who was given the lock back by hand finds
     // with it that another has written meanwhile.
     if (lease && !invariants.overtaken_unawares())

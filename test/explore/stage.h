@@ -76,6 +76,7 @@ class Stage {
   sim::Treatment treat(const sim::Sending& sending);
   void served(const sim::Sending& sending, const kube::Response& response);
   void observe(const sim::Change& change);
+  bool guest_with(bool (Guest::*fact)(std::string_view) const, std::string_view name) const;
   void check_progress();
   void watch_queries();
   Replica* sender(std::string_view client);
