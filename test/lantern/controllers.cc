@@ -1,0 +1,17 @@
+// The list of controllers (replica/controllers.h) with one line more.
+#include "replica/controllers.h"
+
+#include "controllers/nodemaintenance/hosted.h"
+#include "kind.h"
+
+namespace careen::replica {
+
+const std::vector<const controllers::Kind*>& controller_kinds() {
+  static const std::vector<const controllers::Kind*> all = {
+      &nodemaintenance::kind(),
+      &lantern::kind(),
+  };
+  return all;
+}
+
+}  // namespace careen::replica
