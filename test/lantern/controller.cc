@@ -53,18 +53,18 @@ Controller::Controller(controllers::Host host, Options options)
       queue_(host_.loop),
       pause_guard_(host_.loop, &host_.pauses),
       acting_(host_.loop) {
-  watched_->store().subscribe([this](const kube::Object* before, const kube::Object* after) {
+  told_.push_back(watched_->store().subscribe([this](const kube::Object* before, const kube::Object* after) {
     for (const kube::Object* one : {before, after}) {
       if (one) queue_.wake(parse_lantern(*one).node);
     }
-  });
-  host_.nodes.subscribe([this](const kube::Node* before, const kube::Node* after) {
+  }));
+  told_.push_back(host_.nodes.subscribe([this](const kube::Node* before, const kube::Node* after) {
     // Of one that is made again under its name, the place was that of another.
     if (!after) host_.ledger.finish(reader_.key_of(before->uid));
     place_changed(after ? after->name : before->name);
     queue_.wake(after ? after->name : before->name);
-  });
-  host_.pauses.subscribe([this] { wake_all(); });
+  }));
+  told_.push_back(host_.pauses.subscribe([this] { wake_all(); }));
 }
 
 Task<void> Controller::synced() { co_await watched_->synced_gate().wait(); }
@@ -254,7 +254,8 @@ std::optional<controllers::Entry> Controller::entry_of(const kube::EventRecord& 
 }
 
 void Controller::on_change(std::function<void()> tell) {
-  watched_->store().subscribe([tell = std::move(tell)](const kube::Object*, const kube::Object*) { tell(); });
+  told_.push_back(
+      watched_->store().subscribe([tell = std::move(tell)](const kube::Object*, const kube::Object*) { tell(); }));
 }
 
 }  // namespace careen::lantern

@@ -13,6 +13,7 @@
 #include "controllers/slot/controller.h"
 #include "controllers/slot/host.h"
 #include "decide.h"
+#include "io/subscription.h"
 #include "io/sync.h"
 #include "kube/index.h"
 #include "kube/node.h"
@@ -87,6 +88,7 @@ class Controller final : public controllers::Controller {
   budget::Waiters waiters_;
   kube::WorkQueue queue_;
   budget::PauseGuard pause_guard_;
+  std::vector<io::Subscription> told_;
   bool running_ = false, stopping_ = false;
   io::Scope acting_;  // last: its tasks use everything above
 };
