@@ -113,6 +113,10 @@ class ObjectWriter {
 
   // Without `is_done`, nothing but an answer counts.
   io::Task<WriteResult> write(WriteRequest what, Test is_done = {});
+  // For whoever writes an object in another way.
+  io::Task<WriteLanes::Turn> turn(std::string_view ns, std::string_view name) {
+    return lanes_->wait(object_key(ns, name));
+  }
   // Reads the object into the store, or out of it; what kept us from it, if anything did.
   io::Task<std::optional<ApiError>> look(std::string ns, std::string name);
   // Puts the answer to any other request into the store; what kept us from it, if anything did.

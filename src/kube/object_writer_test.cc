@@ -227,5 +227,25 @@ TEST_F(ObjectWriterTest, LanesAreSharedAndFreedByWhoLeaves) {
   EXPECT_FALSE(first);
 }
 
+TEST_F(ObjectWriterTest, WhoWritesInAnotherWayHasATurnToo) {
+  std::optional<WriteResult> result;
+  ObjectWriter<Object>::Test none;
+  io::Gate over(*loop);
+  io::Scope scope(*loop);
+  const auto hold = [](ObjectWriter<Object>& of, io::Gate& until) -> io::Task<void> {
+    const WriteLanes::Turn turn = co_await of.turn("t", "a");
+    co_await until.wait();
+  };
+  scope.spawn(hold(writer, over));
+  time.settle();
+  scope.spawn(run(writer, change("one"), none, &result));
+  time.run_for(minutes{1});
+  EXPECT_FALSE(result);
+  over.open();
+  time.run_for(seconds{1});
+  ASSERT_TRUE(result);
+  EXPECT_EQ(result->fate, WriteFate::written);
+}
+
 }  // namespace
 }  // namespace careen::kube

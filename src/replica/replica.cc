@@ -97,9 +97,10 @@ Replica::Core::Core(const Replica& replica, ReplicaParts p, ReplicaOptions optio
               {.dry_run = options_.controller.dry_run,
                .own_namespace = options_.own_pod.empty() ? "" : options_.ns,
                .own_pod = options_.own_pod}),
+      node_lanes_(std::make_shared<kube::WriteLanes>(loop_)),
       controller_({loop_, *client_, cluster_.atoms(), cluster_.node_decoder(), nodes_.store(), pods_, leases_,
                    hypervisors_.store(), ledger_, outside_, events_, metrics_, problems_, p.random,
-                   p.log.named("controllers.maintenance"), &engine_, &pause_watch_.pauses()},
+                   p.log.named("controllers.maintenance"), &engine_, &pause_watch_.pauses(), node_lanes_},
                   options_.controller),
       watches_for_controllers_(*this),
       shuffles_(shuffle_parts()),
@@ -158,7 +159,7 @@ void Replica::Core::host(const ReplicaParts& p, const controllers::Choice& choic
                                  leases_, engine_, ledger_, pause_watch_.pauses(), events_, metrics_, problems_,
                                  p.random, p.log.named("controllers." + kind.object.kind), watches_for_controllers_,
                                  [this](std::string_view ns, std::string_view name) { return daemon_set(ns, name); },
-                                 options_.controller.dry_run});
+                                 options_.controller.dry_run, node_lanes_});
   hosted_.push_back({kind, *controller});
   hosting_.push_back(std::make_unique<Hosting>(Hosting{kind, std::move(client), lock, std::move(controller)}));
 }

@@ -128,6 +128,7 @@ class Replica::Core {
   notify::SlackThreads slack_threads_;
   notify::Outside outside_;
   drain::Engine engine_;
+  std::shared_ptr<kube::WriteLanes> node_lanes_;
   profiles::Controller controller_;
   WatchesForControllers watches_for_controllers_;
   std::vector<std::unique_ptr<Hosting>> hosting_;

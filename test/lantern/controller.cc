@@ -46,7 +46,7 @@ Controller::Controller(controllers::Host host, Options options)
           host_.log),
       nodes_(
           host_.client, kube::resources::nodes, host_.nodes,
-          [this](std::string_view json) { return host_.decoder.decode(json); }, host_.log),
+          [this](std::string_view json) { return host_.decoder.decode(json); }, host_.log, host_.node_lanes),
       places_{{}, options_.limit},
       reader_(!options_.hasty),
       lit_(host_.nodes, host_.ledger, reader_),

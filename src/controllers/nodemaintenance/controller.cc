@@ -36,7 +36,7 @@ Controller::Core::Core(controllers::Host host, kube::Store<kube::Object>& store,
           p.client, kResource, store, [](std::string_view json) { return kube::decode_object(json); }, p.log),
       nodes(
           p.client, kube::resources::nodes, p.nodes, [this](std::string_view json) { return p.decoder.decode(json); },
-          p.log),
+          p.log, p.node_lanes),
       leases(
           p.client, kube::resources::leases, p.leases,
           [this](std::string_view json) { return kube::decode_lease(json, p.atoms); }, p.log),

@@ -55,7 +55,7 @@ Controller::Controller(ControllerParts parts, ControllerOptions options)
              p_.engine || options.dry_run ? &drains_ : nullptr},
       writer_(
           p_.client, kube::resources::nodes, p_.nodes,
-          [this](std::string_view node) { return p_.decoder.decode(node); }, p_.log),
+          [this](std::string_view node) { return p_.decoder.decode(node); }, p_.log, p_.node_lanes),
       failing_(p_.loop, queue_, p_.problems, meters_, config_),
       guard_(p_.loop, p_.client, p_.nodes, p_.pauses, config_),
       slots_(p_.loop, options.writes_in_flight, queue_, hypervisor_facts_),

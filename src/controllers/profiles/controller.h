@@ -93,6 +93,7 @@ struct ControllerParts {
   drain::Engine* engine = nullptr;
   // Null: nothing is ever paused.
   budget::Pauses* pauses = nullptr;
+  std::shared_ptr<kube::WriteLanes> node_lanes = {};  // of all who write nodes
 };
 
 class Controller {

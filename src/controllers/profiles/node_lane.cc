@@ -80,6 +80,7 @@ Task<NodeLane::Answer> NodeLane::send(std::string node, Decision& decision, cons
   if (!co_await take_leases(node, decision)) co_return std::nullopt;
   if (wakes_outdated(node, decision, on)) co_return std::nullopt;
   if (!co_await p_.hypervisors.write(node, decision, on)) co_return std::nullopt;
+  const auto turn = co_await p_.writer.turn("", node);
   if (wakes_outdated(node, decision, on)) co_return std::nullopt;
   co_return co_await p_.guard.write(kube::resources::nodes, node, *decision.effects.patch, decision, on);
 }

@@ -40,6 +40,7 @@ template <class T>
 class Store;
 template <class T>
 class Watched;
+class WriteLanes;
 }  // namespace careen::kube
 
 namespace careen::controllers {
@@ -76,6 +77,7 @@ struct Host {
   Watches& watches;
   std::function<drain::DaemonSetState(std::string_view ns, std::string_view name)> daemon_sets;
   bool dry_run = false;
+  std::shared_ptr<kube::WriteLanes> node_lanes = {};  // of all who write nodes
 };
 
 }  // namespace careen::controllers
