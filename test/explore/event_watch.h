@@ -19,6 +19,9 @@ class EventWatch {
   void moved(const std::string& uid, const std::string& profile, std::string_view state);
   // A node that is gone need not be reported any more.
   void gone(const std::string& uid) { gone_.insert(uid); }
+  // Somebody else has changed the node's record of its states: a write whose answer is still out can no longer be told
+  // from one that has failed. Of what has not been told by now, nothing need be.
+  void rewritten(const std::string& uid);
   // A process has ended, or events could not be written: some are lost.
   void losses_are_fine() { losses_are_fine_ = true; }
   // Two processes lead at once. Both wake at the end of the same wait and send the same write, and neither can tell
@@ -33,9 +36,12 @@ class EventWatch {
     std::string key;    // "uid profile state"
     int64_t count = 0;  // of its occurrences
   };
+  std::map<std::string, int64_t> told() const;  // by key
+
   Report report_;
-  std::map<std::string, int64_t> moves_;  // by key
-  std::map<std::string, Event> events_;   // by name
+  std::map<std::string, int64_t> moves_;    // by key
+  std::map<std::string, int64_t> excused_;  // of those, by key
+  std::map<std::string, Event> events_;     // by name
   std::set<std::string> gone_;
   bool losses_are_fine_ = false, two_may_tell_ = false;
 };

@@ -438,6 +438,14 @@ TEST(EventWatch, EveryMoveHasOneEvent) {
   watch.changed(event_change("e2", "operational", 1));
   watch.check_end();
   EXPECT_EQ(rules, "event ") << "told once too often";
+  rules.clear();
+  watch.moved("v", "p", "operational");
+  watch.rewritten("v");
+  watch.check_end();
+  EXPECT_EQ(rules, "event ") << "told once too often, and nothing of the node whose record others have changed";
+  watch.moved("v", "p", "operational");
+  watch.check_end();
+  EXPECT_EQ(rules, "event event event ") << "but of its next move";
 }
 
 TEST(Workers, FindTheFirstThatFailsWhoeverRunsIt) {

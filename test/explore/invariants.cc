@@ -273,7 +273,10 @@ void Invariants::node_changed(const sim::Change& change) {
     return std::tuple(node.label(profiles::kProfileLabel), text(profiles::kDataAnnotation),
                       text(profiles::kOutboxAnnotation));
   };
-  if (!process && remembered(before) != remembered(now)) messages_.altered(now);
+  if (!process && remembered(before) != remembered(now)) {
+    messages_.altered(now);
+    events_.rewritten(now.uid);
+  }
   const auto entry = admitted_.find(change.name);
   if (entry == admitted_.end()) return;
   if (!in_maintenance(now, entry->second.profile)) {

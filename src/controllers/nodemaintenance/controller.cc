@@ -114,13 +114,17 @@ World Controller::Core::world() const {
 // Of another object under the same name nothing is known.
 Memory& Controller::Core::memory_of(const Maintenance& maintenance) {
   Memory& memory = memories[maintenance.name];
-  const bool wiped = maintenance.status.phase == Phase::none && memory.written.phase != Phase::none &&
-                     maintenance.version > memory.written_version;
-  if (memory.uid == maintenance.uid && !wiped) return memory;
-  memory = {};
-  memory.uid = maintenance.uid;
-  memory.met = p.loop.wall_now();
-  memory.written = maintenance.status;
+  const Status& found = maintenance.status;
+  // By somebody else, or by a write that was given up and has arrived all the same: ours, or a predecessor's.
+  const bool rewritten = maintenance.version > memory.written_version &&
+                         (found.phase != memory.written.phase || found.last_update != memory.written.last_update);
+  if (memory.uid == maintenance.uid && !rewritten) return memory;
+  if (memory.uid != maintenance.uid) {
+    memory = {};
+    memory.uid = maintenance.uid;
+    memory.met = p.loop.wall_now();
+  }
+  memory.written = found;
   memory.written_version = maintenance.version;
   memory.bare = memory.written.phase != Phase::none && memory.written.conditions.empty();
   return memory;

@@ -161,6 +161,7 @@ void Controller::Core::status_is_written(const std::string& name, const WriteSta
            ("Nothing is begun or evicted: " + effect.status.last_error).c_str());
   }
   memory.written = effect.status;
+  memory.written.last_update = maintenance->status.last_update;
   memory.written_at = p.loop.wall_now();
   memory.written_version = maintenance->version;
   memory.bare = false;

@@ -48,7 +48,7 @@ struct Trouble {
 struct Memory {
   std::string uid;                    // of the object
   io::Wall met{};                     // when this process first looked at it
-  Status written;                     // as it was last to be; what the server made of it does not matter
+  Status written;                     // as it was last to be, whatever the server made of it, or as others wrote it
   io::Wall written_at{};              // by this process
   uint64_t written_version = 0;       // of the object, when that was written or found
   bool bare = false;                  // the status was found without conditions: the CRD may know none

@@ -69,7 +69,7 @@ std::string document_of(const Maintenance& maintenance) {
 // nothing but with the object that it names.
 std::optional<budget::Claim> claim_of(const Maintenance& maintenance, const kube::Node* node) {
   const std::string owner = hold_owner(maintenance.name);
-  budget::Claim claim{.who = owner, .node = maintenance.node};
+  budget::Claim claim{.who = owner, .node = maintenance.node, .uid = {}};
   const Phase phase = maintenance.status.phase;
   bool held = false;
   if (node) {

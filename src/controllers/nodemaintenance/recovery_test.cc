@@ -181,6 +181,38 @@ TEST_F(RecoveryTest, CrashesAfterEachWriteLeadToTheSameEnd) {
   EXPECT_FALSE(exists(lease_path()));
 }
 
+// The node goes and comes back, and what was to be said of that arrives when everything is as it was before.
+TEST_F(RecoveryTest, AStatusThatArrivesLateDoesNotStay) {
+  for (const bool new_process : {false, true}) {
+    add_node("n1");
+    launch();
+    maintain();
+    ASSERT_TRUE(runs_until([&] { return phase() == "Succeeded"; }, seconds{5}));
+    bool on_its_way = false;
+    treat = [&](const kube::Request& request) {
+      const bool first = request.path.find("/status") != std::string::npos && !std::exchange(on_its_way, true);
+      return sim::Treatment{.held = first};
+    };
+    cluster.api.erase(node_path());
+    ASSERT_TRUE(runs_until([&] { return on_its_way; }, seconds{5}));
+    add_node("n1");
+    if (new_process) {
+      crash();
+      launch();
+    }
+    time.run_for(seconds{15});
+    ASSERT_EQ(phase(), "Succeeded");
+    cluster.network.release_held();
+    ASSERT_EQ(phase(), "Failed");
+    ASSERT_TRUE(runs_until([&] { return phase() == "Succeeded"; }, seconds{5}));
+    end();
+    time.run_for(seconds{5});
+    ASSERT_FALSE(exists(path()));
+    crash();
+    cluster.api.erase(node_path());
+  }
+}
+
 TEST_F(RecoveryTest, WhatTheOriginalBeganIsTakenOverAndUndoneInTheEnd) {
   add_node("n1");
   add_predecessor();
