@@ -203,6 +203,7 @@ TEST_F(RecoveryTest, AStatusThatArrivesLateDoesNotStay) {
     time.run_for(seconds{15});
     ASSERT_EQ(phase(), "Succeeded");
     cluster.network.release_held();
+    treat = nullptr;
     ASSERT_EQ(phase(), "Failed");
     ASSERT_TRUE(runs_until([&] { return phase() == "Succeeded"; }, seconds{5}));
     end();
