@@ -17,7 +17,7 @@ struct HeldLease {
   bool operator==(const HeldLease&) const = default;
 };
 
-// Owners that may let the same node go on at the same time, of which profiles are one, have each a claim of their own.
+// Owners that may let the same node go on at the same time each have a claim of their own. All profiles are one owner.
 inline std::string claim_key(std::string_view by, std::string_view uid) {
   std::string key = by.starts_with("profile/") ? std::string() : std::string(by) + "@";
   return key.append(uid);

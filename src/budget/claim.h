@@ -1,5 +1,5 @@
-// A claim: somebody has a node out, or is about to. Whether a claim counts in a limit is the limit's choice; that it is
-// there does not depend on limits.
+// A claim: somebody has a node out, or is about to. Whether it counts in a limit is the limit's choice; whether it
+// exists does not depend on limits.
 #pragma once
 
 #include <optional>
@@ -15,7 +15,7 @@ struct Admission;
 
 struct Claim {
   enum class Stage {
-    admitted,  // it stands in the ledger, and the node is as it was
+    admitted,  // it is in the ledger, and the node is as it was
     begun,     // the node is being taken out, or something else is taken first
     out,       // the node is out
   };

@@ -1,4 +1,4 @@
-// Limits as those speak of them who need a place: whose places are counted, how many there are and how many are taken.
+// Limits in the words of those who need a place: whose places are counted, how many there are and how many are taken.
 #pragma once
 
 #include <compare>

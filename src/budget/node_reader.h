@@ -1,4 +1,4 @@
-// What a node says of itself. Who counts knows what is counted, and whoever writes it on nodes knows the words.
+// What a node says about itself. Those who count know what is counted; those who write it on nodes know the words.
 #pragma once
 
 #include <map>
@@ -20,7 +20,7 @@ class NodeReader {
  public:
   // A node is in the state that is counted.
   struct InState {
-    // When each subset that it is in last changed; nullopt: what it says of that cannot be read.
+    // When each subset that it is in last changed; nullopt: what it says about that cannot be read.
     std::optional<std::map<std::string, io::Wall, std::less<>>> changed;
     bool operator==(const InState&) const = default;
   };
@@ -30,7 +30,7 @@ class NodeReader {
   virtual std::optional<InState> state_of(const kube::Node& node) const = 0;
   // Under which the ledger has what was admitted for the node of this UID.
   virtual std::string key_of(std::string_view uid) const = 0;
-  // An admission that counts until its node says so itself; of others it does not know what they are for.
+  // An admission that counts until its node says so itself. What other admissions are for, the reader does not know.
   virtual bool counts(const Admission& admission) const = 0;
   // The node is one of that subset.
   virtual bool belongs(const kube::Node& node, std::string_view subset) const = 0;

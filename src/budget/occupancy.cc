@@ -84,7 +84,7 @@ namespace {
 
 bool forgets(const NodePlaces& places) { return places.skip_after > io::Duration{0}; }
 
-// When the maintenance grows too old to count. Of one that is yet to begin, or whose data nobody can read, it is not
+// When the maintenance grows too old to count. For one that is yet to begin, or whose data nobody can read, that is not
 // known, and it never does: no node's nonsense decides about others.
 io::Wall leaves_at(const NodePlaces& places, const Occupancy::Member& member) {
   if (!member.in_state || member.admitted || !member.in_state->changed) return io::Wall::max();

@@ -14,7 +14,7 @@ namespace {
 constexpr size_t kMostWidth = 120;
 constexpr std::string_view kKubectlPrefix = "kubectl ";
 
-// The examples as one types them who calls careen through kubectl.
+// The examples as somebody types them who calls careen through kubectl.
 std::string as_plugin(std::string text) {
   constexpr std::string_view kExample = "\n  careen ";
   for (size_t at = 0; (at = text.find(kExample, at)) != std::string::npos; at += kExample.size()) {

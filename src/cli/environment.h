@@ -1,4 +1,4 @@
-// The process's environment variables, as everything below app/ receives them: by function.
+// The process's environment variables, as the libraries below the program receive them: by function.
 #pragma once
 
 #include <cstdlib>

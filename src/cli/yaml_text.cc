@@ -26,7 +26,7 @@ bool means_something_else(std::string_view text) {
 }
 
 void write_text(YAML::Emitter& out, std::string_view text) {
-  // Only in quotes can what a terminal must not get be escaped.
+  // What a terminal must not get can be escaped only in quotes.
   if (means_something_else(text) || io::printable(text) != text) out << YAML::DoubleQuoted;
   out << std::string(text);
 }

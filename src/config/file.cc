@@ -13,7 +13,7 @@ constexpr std::size_t kMostWarnings = 100;
 constexpr std::size_t kMostLookups = 1000;
 constexpr std::size_t kShortestSecret = 4;
 
-// The names that stand literally behind "${" in the text.
+// The names that follow "${" literally in the text.
 void collect_names(std::string_view text, std::set<std::string, std::less<>>& names) {
   for (std::size_t at = text.find("${"); at != std::string_view::npos; at = text.find("${", at + 2)) {
     const std::size_t end = text.find_first_of(":}$", at + 2);

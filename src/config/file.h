@@ -41,7 +41,7 @@ class ConfigFile {
   std::vector<ConfigError> errors() const;
   std::vector<ConfigError> warnings() const;
 
-  // The error or warning about the key at this place was given: that it is not known need not be said as well.
+  // An error or warning about the key at this place was given; another one, that it is not known, is not needed.
   void mark_explained(Position key) { explained_.insert(key); }
   bool is_explained(Position key) const { return explained_.contains(key); }
   // Whether any text of the file refers to the variable of that name.
@@ -74,7 +74,7 @@ class ConfigFile {
   // The same for a target other than a string: what came out of references is read as a value.
   std::optional<Typed> typed(const Value& scalar);
 
-  // Where byte `at` of a string value stands in the file.
+  // Where byte `at` of a string value is in the file.
   Position position_within(const Value& value, std::size_t at) const { return document_.position_within(value, at); }
 
  private:

@@ -131,7 +131,7 @@ class InterpolationResolver {
     return failed(piece, std::move(message));
   }
 
-  // Only what stands in the file: what its references resolve to may be secret.
+  // Only what is in the file: what its references resolve to may be secret.
   static std::string explanation(const Interpolation::Pieces& pieces) {
     std::string out = ": ";
     for (const auto& piece : pieces) out += piece.is_reference ? "${" + piece.literal + "}" : piece.literal;

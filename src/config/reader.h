@@ -105,7 +105,7 @@ class ConfigReader {
   Position where_;
   std::string owner_;
   const std::vector<KeyDoc>* keys_;
-  std::string path_;  // of a nested object: what stands before its keys, such as secret.
+  std::string path_;  // of a nested object: what comes before its keys, such as secret.
   std::size_t errors_before_;
   bool unusable_ = false;  // not an object at all: that was reported, its keys are not missed
 };

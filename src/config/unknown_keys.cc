@@ -20,7 +20,7 @@ class Search {
   explicit Search(ConfigFile& file) : file_(file) {}
 
   void look_at(const Value& object, const Keys& keys, const std::string& owner) {
-    // Anchors let one value stand in many places.
+    // Anchors let one value appear in many places.
     if (object.kind != Kind::map || !seen_.emplace(&object, &keys).second) return;
     for (const auto& [name, entry] : object.entries) {
       const KeyDoc* key = find_key(keys, name);

@@ -28,7 +28,7 @@ struct Refused {
   Remark remark;
 };
 
-// Number of bytes of the UTF-8 character at `at`; 0 when it is none.
+// Number of bytes of the UTF-8 character at `at`; 0 when it is not one.
 std::size_t character_length(std::string_view text, std::size_t at) {
   const auto byte = [&](std::size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U; };
   const unsigned lead = byte(at);
@@ -126,7 +126,7 @@ class DocumentBuilder final : public YAML::EventHandler {
     std::optional<std::string> key;
     bool merge = false;
     Position key_where;
-    std::set<std::string, std::less<>> written;  // keys that stand in this map itself
+    std::set<std::string, std::less<>> written;  // keys of this map itself
   };
 
   [[noreturn]] void refuse(std::size_t offset, std::string message) const {
@@ -165,7 +165,7 @@ class DocumentBuilder final : public YAML::EventHandler {
   // The parser takes the end of the file for a closing quote.
   void refuse_open_quote(std::size_t offset) const {
     const std::string_view text = document_.text_;
-    // An anchor and a tag may stand before the text itself.
+    // An anchor and a tag may come before the text itself.
     while (offset < text.size() && (text[offset] == '&' || text[offset] == '!')) {
       offset = std::min(text.find_first_of(" \t\r\n", offset), text.size());
       offset = std::min(text.find_first_not_of(" \t\r\n", offset), text.size());

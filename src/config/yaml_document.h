@@ -1,5 +1,5 @@
 // The YAML text of a configuration file as a tree of values, each with its place in the file. Only the first document
-// counts, duplicate keys: the last wins, anchors and `<<` merges work; what a hostile file could blow up is bounded.
+// counts; of duplicate keys the last wins; anchors and `<<` merges work; what a hostile file could blow up is bounded.
 #pragma once
 
 #include <cstddef>
@@ -31,8 +31,8 @@ class Document {
   const std::vector<Remark>& warnings() const { return warnings_; }
 
   Position position(std::size_t offset) const;
-  // Where in the file byte `at` of a string value stands. Folded and indented text is followed; where the value's
-  // spelling differs from its text (escapes), it is the beginning of the value.
+  // Where in the file byte `at` of a string value is. Folded and indented text is followed; where the value's spelling
+  // differs from its text (escapes), it is the beginning of the value.
   Position position_within(const Value& value, std::size_t at) const;
 
  private:

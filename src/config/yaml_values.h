@@ -37,7 +37,7 @@ struct Value {
   bool is_scalar() const { return kind != Kind::list && kind != Kind::map; }
 };
 
-// The entry's value, nullptr when `map` is no map or has no such key.
+// The entry's value, nullptr when `map` is not a map or has no such key.
 const Value* find_entry(const Value* map, std::string_view key);
 
 // A plain scalar: sets kind, text and value by the rules of YAML 1.1.
@@ -47,7 +47,7 @@ void set_string(Value& value, std::string_view text);
 std::string format_go_float(double number);
 
 // Text that came out of an interpolation, for a target that is a boolean, number, duration or list: blanks around it
-// do not count, words and numbers are read as if they stood in the file, quotes end where they began, and commas
+// do not count, words and numbers are read as if they were in the file, quotes end where they began, and commas
 // separate the items of a list. The result owns its items through `storage`.
 Value reparse_interpolated(std::string_view text, std::vector<std::unique_ptr<Value>>& storage);
 

@@ -1,5 +1,5 @@
-// What a character of ASCII is, and what is left of a text without the blanks around it. Unlike the functions of
-// <cctype> these do not depend on the locale, and take any byte of a UTF-8 text.
+// Classes of ASCII characters, and texts without the blanks around them. Unlike the functions of <cctype> these do not
+// depend on the locale, and take any byte of a UTF-8 text.
 #pragma once
 
 #include <string_view>

@@ -1,5 +1,5 @@
-// AWS Signature Version 4, with which Amazon's services, and others in their manner, know who sends a request. libcurl
-// signs; what is here brings a request into the one form that libcurl signs rightly, and says where it has none.
+// AWS Signature Version 4, by which Amazon's services, and others like them, know who sends a request. libcurl signs;
+// this brings a request into the one form that libcurl signs correctly, and says when it has none.
 #pragma once
 
 #include <string>
@@ -17,10 +17,10 @@ struct AwsSignature {
   std::string service;  // ec2, autoscaling, s3 …
   std::string key_id;
   std::string secret;
-  // Of temporary credentials; goes along in X-Amz-Security-Token, signed too.
+  // Of temporary credentials; sent in X-Amz-Security-Token, which is signed too.
   std::string session_token = {};
 
-  // For redact(): a service that refuses a signature may quote all it has got.
+  // For redact(): a service that refuses a signature may quote all that it received.
   std::vector<std::string> secrets() const { return {secret, session_token}; }
 };
 

@@ -13,7 +13,7 @@ namespace careen::io {
 inline constexpr Duration kClockLook = seconds{5};
 inline constexpr Duration kClockStep = seconds{1};
 
-// For ever: tells by how much the wall clock has moved against the steady one since it last told.
+// For ever: reports by how much the wall clock has moved against the steady one since its last report.
 Task<void> follow_clock(Loop& loop, std::function<void(Duration by)> stepped);
 
 }  // namespace careen::io

@@ -164,8 +164,8 @@ void CurlMulti::act(curl_socket_t fd, int events) {
 void CurlMulti::curl_time_is_up() {
   act(CURL_SOCKET_TIMEOUT, 0);
   if (curl_timer_.pending()) return;
-  // Our clock counts suspend and curl's does not, so we may have been early. curl then thinks that its timer still
-  // stands and does not set it again.
+  // Our clock counts suspend and curl's does not, so we may have been early. curl then thinks that its timer is still
+  // set and does not set it again.
   long left = -1;
   curl_multi_timeout(handle_, &left);
   if (left >= 0) curl_timer_.set(loop_.now() + milliseconds{left + 1});

@@ -186,7 +186,7 @@ class RealWatch final : public Files::Watch, public std::enable_shared_from_this
     return event.len > 0 && it->second.contains(std::string(event.name));
   }
 
-  // Watches the folders on the way. The way may change while we look, so look until it stands still.
+  // Watches the folders on the way. The way may change while we look, so look until it stays the same.
   void arm() {
     for (int attempt = 0; attempt < 8; ++attempt) {
       const std::vector<Step> way = way_to(path_);

@@ -11,7 +11,7 @@
 
 namespace careen::io {
 
-// An answer to a request that is none.
+// An answer to what is not a request.
 struct Refusal {
   int status = 400;
   std::string reason;

@@ -38,7 +38,8 @@ struct Core {
     connections.erase(place);
     on_room();
   }
-  // Closes whoever is unfinished longest until what is held fits again. A single one may hold as much as it likes.
+  // Closes the client that has been unfinished longest until what is held fits again. A single one may hold as much as
+  // it likes.
   void shed();
   // Lets requests be handled as long as there may be more of them.
   void give_turns();

@@ -66,8 +66,9 @@ struct ServerOptions {
   Duration write_timeout = seconds{30};
   // Between two requests.
   Duration idle_timeout = seconds{60};
-  // Beyond it, whoever is unfinished longest makes room: with the handshake, a request, or taking an answer. Whose
-  // request is being answered is left alone, and so is who takes each piece of a stream in time.
+  // Beyond it, the client that has been unfinished longest makes room: in the handshake, in a request, or in taking an
+  // answer. Clients whose request is being answered are left alone, and so are those that take each piece of a stream
+  // in time.
   int max_connections = 256;
   // Of these, for one address; 0: all. An address that has more makes room among its own.
   int max_per_peer = 0;
@@ -77,7 +78,7 @@ struct ServerOptions {
   int max_handling = 0;
   int max_handling_per_peer = 0;
   // Bytes of unfinished requests and of whole answers that are not taken yet, of all connections together; 0: any
-  // number. Beyond it, whoever is unfinished longest makes room; pieces of streams do not count.
+  // number. Beyond it, the client that has been unfinished longest makes room; pieces of streams do not count.
   size_t max_held = 0;
   // Told of certificates that cannot be loaded.
   Log log;

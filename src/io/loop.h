@@ -14,7 +14,7 @@
 
 namespace careen::io {
 
-// Something that can stand in the loop's ready list. It leaves when destroyed.
+// Something that can be in the loop's ready list. It leaves when destroyed.
 class Runnable : public ListNode {
  public:
   virtual void run() = 0;
@@ -87,7 +87,7 @@ class Alarm final : public Timer {
   std::function<void()> ring_;
 };
 
-// A coroutine that stands in the ready list, or in the waiting list of a Signal, Gate, Semaphore …
+// A coroutine that is in the ready list, or in the waiting list of a Signal, Gate, Semaphore …
 struct Waiter final : Runnable {
   std::coroutine_handle<> handle;
   void run() override { handle.resume(); }

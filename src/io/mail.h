@@ -38,7 +38,7 @@ class MailClient {
   virtual ~MailClient() = default;
   // Success: the server has taken the mail for every recipient. The error names the server, what it was asked and what
   // it said, never the password. Its kind: `invalid` before anything is sent; `protocol` when the server refuses this
-  // mail; `timeout` and `closed` leave open, if they come after the text, whether it has taken it.
+  // mail; `timeout` and `closed`, if they come after the text, leave open whether the server has taken it.
   virtual Task<Result<void>> send(Mail mail) = 0;
 };
 

@@ -10,18 +10,19 @@ namespace careen::io {
 
 struct Character {
   size_t length = 1;       // in bytes
-  char32_t code = 0xFFFD;  // also for a byte that is no UTF-8
+  char32_t code = 0xFFFD;  // also for a byte that is not UTF-8
   bool harmless = false;   // can be shown as it is
 };
 
-// Of a text that is not empty. Bytes that are no UTF-8 are characters of their own, each of them.
+// Of a text that is not empty. Each byte that is not UTF-8 is a character of its own.
 Character first_character(std::string_view text);
 
-// On one line, with as many characters as before: white space is a space, whatever else is not harmless U+FFFD.
+// On one line, with as many characters as before: white space becomes a space, whatever else is not harmless becomes
+// U+FFFD.
 std::string printable(std::string_view text);
 
-// A document whose encoding knows \u (JSON, quoted texts of YAML), which means the same afterwards: what is not
-// harmless is escaped, but for line ends and tabs.
+// For a document whose encoding knows \u (JSON, quoted texts of YAML): what is not harmless is escaped, except for line
+// ends and tabs. The document means the same afterwards.
 std::string escaped_document(std::string_view text);
 
 }  // namespace careen::io

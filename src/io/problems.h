@@ -14,7 +14,7 @@ namespace careen::io {
 class Problems {
  public:
   explicit Problems(Log log) : log_(std::move(log)) {}
-  // Those of one subject ("cluster eu-1"), which are among those of the whole under its name, and gone when it is.
+  // Those of one subject ("cluster eu-1"). They are listed among all others under its name, and go when it goes.
   Problems(Problems& whole, std::string subject) : whole_(&whole), subject_(std::move(subject)) {}
   ~Problems();
   Problems(const Problems&) = delete;
@@ -23,7 +23,7 @@ class Problems {
   // `key` is short and stable ("config", "watch nodes"); `message` says what is wrong and what happens now.
   void raise(std::string_view key, std::string_view message);
   void clear(std::string_view key);
-  // Whoever had it is gone, and nobody knows whether it was solved: as clear(), but the log does not say that it was.
+  // Whoever had the problem is gone, and nobody knows whether it was solved: like clear(), but the log does not say so.
   void drop(std::string_view key);
   const std::map<std::string, std::string, std::less<>>& open() const { return open_; }
 

@@ -11,7 +11,7 @@ namespace careen::io {
 
 // Appends the text with everything escaped that means something in a URL.
 void append_encoded(std::string& out, std::string_view text);
-// What is not properly encoded is taken as it stands.
+// What is not properly encoded is taken as it is.
 std::string url_decoded(std::string_view text, bool plus_is_space);
 
 class Query {

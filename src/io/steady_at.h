@@ -1,4 +1,4 @@
-// When a time on the wall will be, on the clock that nobody sets.
+// When a wall-clock time will come, by the clock that nobody sets.
 #pragma once
 
 #include <algorithm>

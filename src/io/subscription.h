@@ -1,5 +1,5 @@
-// Who wants to be told of something subscribes to its hub, and is told for as long as both live: a Subscription ends
-// when it is destroyed, and a hub that is gone tells nobody.
+// Whoever wants to be told of something subscribes to its hub, and is told while both live: a Subscription ends when it
+// is destroyed, and a hub that is gone tells nobody.
 #pragma once
 
 #include <functional>
@@ -12,7 +12,7 @@ namespace careen::io {
 class [[nodiscard]] Subscription {
  public:
   Subscription() = default;
-  // Nothing is told from now on; what is just being told still comes to its end.
+  // The listener is not called any more; a call that is under way still comes to its end.
   void end() { listener_.reset(); }
 
  private:
@@ -38,8 +38,8 @@ class Hub {
     return Subscription(std::move(kept));
   }
 
-  // In the order in which they subscribed. Listeners may subscribe others, who are told of what comes next, end
-  // subscriptions, their own too, and have something else told meanwhile.
+  // In the order in which they subscribed. Listeners may subscribe others, who are told of what comes next; they may
+  // end subscriptions, their own too, and tell something else meanwhile.
   void tell(const Told&... told) {
     ++telling_;
     auto it = listeners_.begin();
@@ -57,7 +57,7 @@ class Hub {
   }
 
  private:
-  // Not while somebody stands in the list.
+  // Not while somebody goes through the list.
   void forget_the_ended() {
     if (telling_ == 0) listeners_.remove_if([](const auto& listener) { return listener.expired(); });
   }

@@ -207,7 +207,7 @@ Task<std::optional<T>> with_timeout(Loop& loop, Duration limit, Task<T> task) {
 // Runs both; the number (0 or 1) of the one that ended first. The other is cancelled.
 Task<int> race(Loop& loop, Task<void> first, Task<void> second);
 
-// Tasks for race and with_timeout of what else can be awaited.
+// Makes tasks, for race and with_timeout, of anything else that can be awaited.
 Task<void> wait_for(Signal& signal);
 Task<void> wait_for(Gate& gate);
 Task<void> wait_until(Loop& loop, Steady when);

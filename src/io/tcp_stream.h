@@ -35,7 +35,7 @@ class TcpStream {
   virtual void accept_tls(TlsContext context, Done done) = 0;
   // As a client, to a server that has to prove this name, which may be an address.
   virtual void start_tls(TlsContext context, const std::string& name, Done done) = 0;
-  // Why the other side's certificate does not do; empty when that was not the trouble.
+  // Why the other side's certificate was refused; empty when that was not the trouble.
   virtual std::string certificate_trouble() const = 0;
   // Says good-bye within TLS and waits for the answer; what is read from then on is what comes beneath TLS. Without
   // TLS it is done at once, within the call.

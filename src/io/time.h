@@ -44,11 +44,11 @@ std::string format_rfc3339(Wall t);
 std::string format_whole_seconds(Wall t);
 // RFC 3339 with exactly six fractional digits, as Kubernetes' MicroTime wants it.
 std::string format_micro_time(Wall t);
-// Any RFC 3339 text (fraction and offset optional in length); nullopt when it is none. Years 1 to 9999 are
-// accepted; what does not fit in nanoseconds since 1970 saturates (Go's zero time reads as Wall::min()).
+// Any RFC 3339 text (fraction and offset optional in length); nullopt when it is not one. Years 1 to 9999 are accepted;
+// what does not fit in nanoseconds since 1970 saturates (Go's zero time reads as Wall::min()).
 std::optional<Wall> parse_rfc3339(std::string_view text);
 
-// Go's duration grammar: 1h30m, 1.5s, 300ms, -2m, 0. nullopt when the text is none or does not fit.
+// Go's duration grammar: 1h30m, 1.5s, 300ms, -2m, 0. nullopt when the text is not one or does not fit.
 std::optional<Duration> parse_duration(std::string_view text);
 // The shortest form of the same grammar that people write: 1h30m0s is printed as 1h30m, zero as 0s.
 std::string format_duration(Duration d);

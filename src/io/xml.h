@@ -36,7 +36,7 @@ class XmlElement {
   std::string_view local_name() const;
   // By its name as written; prefixes are ignored in lookups of elements only.
   std::optional<std::string_view> attribute(std::string_view name) const;
-  // What stands directly in it, that of its elements left out; blanks are left out only between elements.
+  // The text directly in it, without that of its elements; blanks are left out only between elements.
   std::string text() const;
 
   std::vector<XmlElement> children() const;

@@ -9,7 +9,7 @@
 
 namespace careen::notify {
 
-// A parcel on its way. It stands in its lane's queue unless it is set aside.
+// A parcel on its way. It is in its lane's queue unless it is set aside.
 struct Courier::Entry {
   Parcel parcel;
   Endpoint* endpoint = nullptr;
@@ -25,7 +25,7 @@ struct Courier::Endpoint {
   struct Lane {
     std::deque<std::string> ids;
     bool flying = false;   // the first is being sent
-    bool in_turn = false;  // it stands in `turns`
+    bool in_turn = false;  // it is in `turns`
   };
   std::map<std::string, Lane> lanes;  // none is empty
   std::deque<std::string> turns;      // the lanes with nothing in flight; longest waiting first

@@ -1,7 +1,6 @@
-// Carries messages to where their senders lead: many at once, but in order for each node, few at a time for each
-// endpoint, and again and again until each is sent or forgotten. An endpoint that fails gets a growing pause and is
-// then tried with a single message. Nothing here survives the process: the caller keeps a message until it is reported
-// as sent.
+// Hands messages to their senders: many at once, but in order for each node, few at a time for each endpoint, and again
+// and again until each is sent or forgotten. An endpoint that fails gets a growing pause and is then tried with a
+// single message. Nothing here survives the process: the caller keeps a message until it is reported as sent.
 #pragma once
 
 #include <deque>

@@ -21,7 +21,7 @@ class Ration {
 
   // When the node may send the next one; nothing: now.
   std::optional<io::Steady> wait(const std::string& node, io::Steady now) const;
-  // The same, and if it is now, one has gone.
+  // The same; if that is now, one counts as sent.
   std::optional<io::Steady> take(const std::string& node, io::Steady now);
 
  private:

@@ -9,7 +9,7 @@
 namespace careen::observe {
 
 // Decimal and hexadecimal floating-point literals with an optional sign, `_` between digits, and inf, infinity and
-// nan in any case. nullopt when the text is none, or one too large for a double; too small a one is zero.
+// nan in any case. nullopt when the text is not one, or one too large for a double; one that is too small is zero.
 std::optional<double> parse_go_float(std::string_view text);
 
 // The shortest text that reads back as the same number: 0.5, 1e+06, NaN, +Inf.

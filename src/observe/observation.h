@@ -1,5 +1,5 @@
-// What is known of a fact that cannot be watched: the last answer of its source with its age and, should that be an
-// error, the last value with its own. Ages run on the steady clock: setting the clock makes nothing younger or older.
+// What is known of a fact that cannot be watched: the last answer of its source with its age and, if that is an error,
+// the last value with its age. Ages run on the steady clock: setting the clock makes nothing younger or older.
 #pragma once
 
 #include <cstdint>

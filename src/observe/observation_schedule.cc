@@ -163,7 +163,7 @@ std::string ObservationSchedule::why_pending(const Entry& entry) const {
   return fmt::format("older than {}", io::format_duration(options_.interval));
 }
 
-// Not while a write is pending: its outcome tells from when on an answer counts.
+// Not while a write is pending: only its outcome says which answers count.
 void ObservationSchedule::ask_if_needed(SourceId id, Entry& entry) {
   if (entry.asking == Asking::no && entry.users.empty() && !is_fresh(entry)) ask(id, entry);
 }

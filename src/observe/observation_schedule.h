@@ -26,7 +26,7 @@ namespace careen::observe {
 
 enum class SourceId : uint64_t {};
 
-// How sources are asked that somebody follows.
+// How sources that somebody follows are asked.
 struct StandingPace {
   io::Random& random;
   // From one answer to the next request.
@@ -38,11 +38,11 @@ struct StandingPace {
 };
 
 struct ObservationOptions {
-  // How old an observation may be that a decision rests on, and how often a source is asked that decisions want.
+  // How old an observation that a decision rests on may be, and how often a source that decisions want is asked.
   io::Duration interval = io::seconds{60};
   // Requests in flight at once to one endpoint; more wait for their turn.
   int in_flight_per_endpoint = 4;
-  // Who has not answered by then has failed.
+  // A source that has not answered by then has failed.
   io::Duration longest_answer = io::seconds{60};
   // Known at once. What is wanted beyond them is not asked.
   std::size_t most_sources = 1000;
@@ -53,7 +53,7 @@ struct ObservationOptions {
 class ObservationSchedule {
  public:
   using Answer = io::Result<std::shared_ptr<const void>>;
-  // Who knows what the sources are.
+  // The part that knows what the sources are.
   class Sources {
    public:
     virtual ~Sources() = default;
@@ -120,7 +120,7 @@ class ObservationSchedule {
     io::Steady answered{};
     uint64_t serial = 0;
     uint64_t latest_request = 0;  // the number of the request that gave the last answer; 0: there was none
-    uint64_t outdated_to = 0;     // answers to requests up to this number are of before an admission
+    uint64_t outdated_to = 0;     // answers to requests up to this number are from before an admission
     int errors = 0;               // in a row
 
     Asking asking = Asking::no;

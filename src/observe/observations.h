@@ -34,9 +34,8 @@ class Observations : private ObservationSchedule::Sources {
   using Asker = std::function<io::Task<io::Result<Value>>(Source)>;
   using OnChange = std::function<void(const Source&)>;
 
-  // `on_change` is told of a source whose state() or latest() may have become another one, by an answer or by
-  // settled(); not of the mere passing of time (see usable_until), nor of what the caller does itself. It may call
-  // back.
+  // `on_change` is told of a source whose state() or latest() may have changed, by an answer or by settled(); not of
+  // the mere passing of time (see usable_until), nor of what the caller does itself. It may call back.
   Observations(io::Loop& loop, io::Metrics& metrics, Options options, Asker asker, OnChange on_change)
       : asker_(std::move(asker)),
         on_change_(std::move(on_change)),

@@ -24,7 +24,7 @@ using kube::JsonView;
 
 constexpr io::Duration kWholeTimeout = io::seconds{10};
 constexpr io::Duration kConnectTimeout = io::seconds{5};
-// Of what a server says that is no answer of Prometheus, as much as a person wants to read.
+// As much as a person wants to read of what a server says when it is not an answer of Prometheus.
 constexpr std::size_t kQuotedBytes = 200;
 
 struct UrlParts {

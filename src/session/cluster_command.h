@@ -19,8 +19,8 @@ struct OnCluster {
   Options options;
 };
 
-// Registers a command that `check`s its options (what they do not fit together in, or nothing) and then runs `main`
-// on the cluster.
+// Registers a command that `check`s its options (why they do not fit together, or nothing) and then runs `main` on the
+// cluster.
 template <class Options>
 std::pair<CLI::App&, OnCluster<Options>&> add_on_cluster(Commands& commands, const std::string& name,
                                                          const std::string& summary,

@@ -23,7 +23,7 @@ void add_cluster_flags(CLI::App& command, ClusterOptions& cluster);
 // -o json.
 void add_json_flag(CLI::App& command, bool& json);
 
-// A flag with a duration such as 90s or 1h30m; refuses what is none or negative.
+// A flag with a duration such as 90s or 1h30m; refuses what is not one, or is negative.
 void add_duration_flag(CLI::App& command, const std::string& flag, const std::string& help,
                        std::function<void(io::Duration)> take);
 

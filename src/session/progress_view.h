@@ -43,9 +43,9 @@ class ProgressLog {
  private:
   struct Known {
     std::string ns = {}, name = {};
-    bool begun = false;           // its eviction has been told
+    bool begun = false;           // its eviction has been reported
     bool completes = false;       // by itself
-    std::string blocked_by = {};  // as it was told
+    std::string blocked_by = {};  // as it was reported
   };
   void tell_begun(Known& known, std::vector<std::string>& lines) const;
   void tell_stage(const drain::PodProgress& pod, Known& known, std::vector<std::string>& lines) const;

@@ -1,5 +1,5 @@
-// What can be said of a template without data, by following the types through it: the parts of the node it reads, and
-// what is certain to fail where it is reached.
+// What can be said about a template without data, by following the types through it: the parts of the node it reads,
+// and what is certain to fail where it is reached.
 #pragma once
 
 #include <string>

@@ -21,7 +21,7 @@ struct TemplateError {
   // Where a name is not known: that name, and those that are known in its place, for a suggestion.
   std::string name;
   std::vector<std::string_view> candidates;
-  // It stands in a branch that a message need not take; otherwise every message fails.
+  // It is in a branch that a message need not take; otherwise every message fails.
   bool conditional = false;
 };
 

@@ -12,7 +12,7 @@ namespace careen::templates {
 // No text that a template makes is longer; what would be longer is cut, and the caller refuses it by its length.
 inline constexpr size_t kLongestText = size_t{1} << 20U;
 
-// Blanks only between two values that are both no text.
+// Blanks only between two values neither of which is text.
 std::string sprint(std::span<const Value> values);
 // Blanks between all, and a new line.
 std::string sprintln(std::span<const Value> values);

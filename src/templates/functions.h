@@ -11,7 +11,7 @@
 
 namespace careen::templates {
 
-// What the call of a function can fail with; the interpreter adds the place.
+// What a function call can fail with; the interpreter adds the place.
 struct FunctionFailure {
   std::string message;
 };

@@ -50,7 +50,7 @@ class Lexer {
   // The text has to outlive the lexer and its tokens.
   explicit Lexer(std::string_view text) : text_(text) {}
 
-  // Throws TemplateFailure where the text is no template.
+  // Throws TemplateFailure where the text is not a template.
   Token next();
   Place place(size_t offset) const;
 

@@ -9,7 +9,7 @@
 
 namespace careen::templates {
 
-// Nothing, where the text is no number or fits none.
+// Nothing, where the text is not a number or does not fit one.
 std::optional<Number> parse_number(std::string_view text);
 // 'x' with its quotes.
 std::optional<Number> parse_character(std::string_view text);

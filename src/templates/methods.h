@@ -13,8 +13,8 @@ namespace careen::templates {
 struct Method {
   std::string_view name;
   const Type* result;
-  // The value is no pointer, unless the method can be called on nothing. The arguments are as many as it wants and of
-  // its types. Throws FunctionFailure.
+  // The value is not a pointer, unless the method can be called on nothing. The arguments are as many as it wants and
+  // of its types. Throws FunctionFailure.
   Value (*call)(const Value& receiver, std::span<const Value> arguments);
   std::array<const Type*, 3> wants{};
   // Go has it for the pointer, and it has an answer for nil.

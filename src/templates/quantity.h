@@ -1,4 +1,4 @@
-// Amounts as Kubernetes writes them: 4, 250m, 8Gi, 1e3. What Go's resource.Quantity says of them.
+// Amounts as Kubernetes writes them: 4, 250m, 8Gi, 1e3. What Go's resource.Quantity makes of them.
 #pragma once
 
 #include <compare>
@@ -14,7 +14,7 @@ struct Quantity {
   friend auto operator<=>(const Quantity&, const Quantity&) = default;
 };
 
-// What cannot be read is nothing; what does not fit is the most that does.
+// What cannot be read gives nothing; what does not fit gives the most that does.
 Quantity read_quantity(std::string_view text);
 Quantity whole_quantity(int64_t value);
 

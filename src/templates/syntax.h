@@ -38,7 +38,7 @@ struct Term {
   Number number;
   // field: .A.B; variable and chain: what follows them.
   std::vector<std::string> names;
-  // pipe: what stands in parentheses.
+  // pipe: what is in parentheses.
   std::shared_ptr<const Pipe> pipe;
   // chain: what the names are looked up in.
   std::shared_ptr<const Term> base;

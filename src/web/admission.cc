@@ -191,7 +191,7 @@ AdmissionVerdict AdmissionEndpoint::failed(const std::string& subject, const std
 Route webhook_route(const WebhookParts& parts, std::string path, AdmissionEndpoint::Judge judge) {
   auto endpoint = std::make_shared<AdmissionEndpoint>(parts.loop, parts.metrics, path, std::move(judge), parts.log);
   return {.path = exactly(path),
-          // Whatever is wrong with a request is told in a review.
+          // Whatever is wrong with a request is reported in a review.
           .methods = Methods::any(),
           .access = Access::api_server(),
           .answer = [endpoint](io::ServerRequest request) { return endpoint->answer(std::move(request)); },

@@ -1,4 +1,4 @@
-// The files of the dashboard as they lie in the binary: its page, script, style and icon. The build makes them from
+// The files of the dashboard as they are in the binary: its page, script, style and icon. The build makes them from
 // web/; built without Node.js there are none, and careen serves the JSON API alone.
 #pragma once
 

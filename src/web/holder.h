@@ -7,8 +7,8 @@
 
 namespace careen::web {
 
-// The pod's name; nothing when the identity names none. Anybody's words could stand in a lock, so only what can be the
-// name of a pod is one: it may become a part of a path.
+// The pod's name; nothing when the identity names none. A lock may hold anybody's words, so only what can be the name
+// of a pod counts as one: it may become a part of a path.
 std::optional<std::string> pod_of_holder(std::string_view identity);
 
 }  // namespace careen::web

@@ -36,7 +36,7 @@ class LeadersBody final : public io::BodyStream {
   std::unique_ptr<io::HttpStream> stream_;
 };
 
-// The address as it stands in a URL.
+// The address as it is written in a URL.
 std::string url_host(const std::string& ip) { return ip.find(':') == std::string::npos ? ip : "[" + ip + "]"; }
 
 io::Task<io::ServerResponse> passed_on(std::unique_ptr<io::HttpStream> stream) {

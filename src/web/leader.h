@@ -28,11 +28,11 @@ struct LeaderRequest {
   std::string users_authorization = {};
   std::string own_authorization = {};
   io::Duration pause_limit = io::seconds{5};  // how long the leader may pause within its answer
-  // Whether an answer other than 200 is passed on as it is, or told as an error of the leader's.
+  // Whether an answer other than 200 is passed on as it is, or reported as an error of the leader's.
   bool pass_errors = false;
 };
 
-// A path and a query as they stand in a URL, each part encoded again.
+// A path and a query as they are in a URL, each part encoded again.
 std::string encoded_target(std::string_view path, std::string_view query);
 
 class Leader {

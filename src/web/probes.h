@@ -1,5 +1,5 @@
 // Liveness and readiness, as a kubelet and people ask for them. Unready only until everything needed has been there
-// once: what breaks later is told in the details with status 200, because one bad configuration must not take every
+// once: what breaks later is shown in the details with status 200, because one bad configuration must not take every
 // replica away.
 #pragma once
 

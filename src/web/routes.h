@@ -69,11 +69,11 @@ class Access {
 struct ByLeader {
   std::function<bool()> leading;
   io::ServerHandler pass_on;
-  // Told (503) to another replica that took this one for the leader.
+  // What another replica that took this one for the leader is told (503).
   std::string not_any_more;
 };
 
-// How lists of what there is show it: the error for an unknown path, and the start page if it says what it is about.
+// How lists show it: the error for an unknown path does, and the start page if the route says what it is about.
 struct Listing {
   std::string name = {};
   std::string about = {};

@@ -28,7 +28,7 @@ std::vector<Route> site_routes(io::Metrics& metrics, std::function<void()> on_sc
 // /metrics in Prometheus' text format; `on_scrape` (may be empty) is called for each.
 Route metrics_route(io::Metrics& metrics, std::function<void()> on_scrape, Access access);
 
-// Shows careen_problem{key} = 1 for each open problem, for as long as `metrics` lives.
+// Shows careen_problem{key} = 1 for each open problem, while `metrics` lives.
 void show_problems(io::Metrics& metrics, const io::Problems& problems);
 
 }  // namespace careen::web

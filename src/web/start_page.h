@@ -1,4 +1,4 @@
-// The page a person sees who opens the address of the metrics: what careen is, and where to go from here.
+// The page a person sees on opening the address of the metrics: what careen is, and where to go from here.
 #pragma once
 
 #include <vector>
@@ -7,8 +7,8 @@
 
 namespace careen::web {
 
-// The page is /static/, and links to what of `listed` says what it is about. Every path that nothing else serves leads
-// there, as it does with the original.
+// The page is /static/, and links to those of `listed` that say what they are about. Every path that nothing else
+// serves leads there, as it does with the original.
 std::vector<Route> start_page(const std::vector<Route>& listed, const Access& access);
 
 }  // namespace careen::web

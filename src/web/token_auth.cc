@@ -83,7 +83,7 @@ Task<std::optional<io::ServerResponse>> TokenAuth::refusal(const io::ServerReque
   std::string token = bearer_token(request);
   if (token.empty()) co_return error_response(401, "Unauthorized");
   if (known(io::sha256(token))) co_return co_await judge(request, std::move(token));
-  // Each costs a question: who shows many must not keep all others waiting.
+  // Each costs a question: somebody who shows many must not keep all others waiting.
   const auto asked = under_way_.find(request.peer);
   if (asked != under_way_.end() && asked->second >= options_.most_asked_for_a_peer) {
     co_return error_response(429, "too many tokens from this address are being reviewed; try again in a moment");

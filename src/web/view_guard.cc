@@ -17,8 +17,8 @@ bool is_port(std::string_view text) {
   return !text.empty() && text.size() <= 5 && text.find_first_not_of("0123456789") == std::string_view::npos;
 }
 
-// By an address that is this machine's alone, or the name that every machine has for itself: no name service that
-// somebody else could answer is needed for them. A port may follow.
+// By an address that is this machine's alone, or the name that every machine has for itself: they need no name service,
+// which somebody else could answer. A port may follow.
 bool names_this_machine(std::string_view host) {
   constexpr std::string_view kV6 = "[::1]";
   const std::string_view name = host.starts_with(kV6) ? kV6 : host.substr(0, host.find(':'));

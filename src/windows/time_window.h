@@ -24,8 +24,8 @@ struct Hours {
   Weekdays weekdays;    // days on which it starts
 };
 
-// The keys start and end of the check itself are those of old: start after end is a mistake there. Entries of the list
-// "windows" may run over midnight and may end at 24:00. No other key tells them apart.
+// The keys start and end of the check itself are the original's: there, start after end is a mistake. Entries of the
+// list "windows" may run over midnight and may end at 24:00. No other key tells them apart.
 enum class HoursForm { single, listed };
 
 // `message` continues the name of the key: must be …

@@ -11,7 +11,7 @@ namespace careen::windows {
 struct WaitAnswer {
   // Strictly more than the duration was counted.
   bool passed = false;
-  // What is missing at the least, 0 when passed.
+  // The least that is still missing, 0 when passed.
   io::Duration remaining{0};
   // When it passes, if it does not yet. None: it has passed, or never will since no day counts.
   std::optional<io::Wall> changes_at;

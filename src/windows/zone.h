@@ -1,5 +1,5 @@
-// A time zone: what has to be added to UTC when. UTC itself needs nothing; the others come from the machine's tzdata,
-// which is read when a zone is looked up.
+// A time zone: what has to be added to UTC, and when. UTC itself needs nothing; the others come from the machine's
+// tzdata, which is read when a zone is looked up.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
-// The NodeMaintenance controller: each object has its node cordoned, tainted, labelled and drained for as long as it
-// exists. It runs on the replica that leads; every maintenance advances on its own.
+// The NodeMaintenance controller: each object has its node cordoned, tainted, labelled and drained while it exists. It
+// runs on the replica that leads; every maintenance advances on its own.
 #pragma once
 
 #include <memory>
@@ -27,7 +27,7 @@ class Controller {
   void leases_known();
   // Somebody has set the wall clock, or the machine has slept.
   void clock_stepped(io::Duration by);
-  // Pods have been listed for the first time; their number is not told before.
+  // Pods have been listed for the first time; their number is not reported before.
   void pods_known();
 
  private:

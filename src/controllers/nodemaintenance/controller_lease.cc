@@ -91,7 +91,7 @@ Task<void> Controller::Core::give_lease_back(std::string name, GiveLeaseBack eff
   }
 }
 
-// What is there may be another than what was looked at.
+// The lease that is there may not be the one that was looked at.
 Task<void> Controller::Core::look_at_lease(std::string ns, std::string lease, kube::ApiError error) {
   if (kube::is_worth_a_look(error)) co_await leases.look(std::move(ns), std::move(lease));
 }

@@ -27,7 +27,7 @@ constexpr io::Duration kProgressInterval = io::seconds{1};
 constexpr io::Duration kNewcomers = io::seconds{5};
 // Somebody who takes away what is held gets it back no more often than this.
 constexpr io::Duration kDriftInterval = io::seconds{1};
-// How long a maintenance waits for the pods to be known, so that its first status tells their number. If they cannot be
+// How long a maintenance waits for the pods to be known, so that its first status gives their number. If they cannot be
 // listed at all it begins without.
 constexpr io::Duration kPodsPatience = io::seconds{10};
 // How long a maintenance that is deleted waits for the next one on the node to hold it.
@@ -123,8 +123,8 @@ class Deliberation {
     report(doing("it begins"));
   }
 
-  // Once, and before anything is asked for: who looks at a maintenance that waits for its lease sees what it is about,
-  // and who computes percentages has the same number all along.
+  // Once, and before anything is asked for: whoever looks at a maintenance that waits for its lease sees what it is
+  // about, and whoever computes percentages has the same number all along.
   void count_pods() {
     if (!world_.pods) return;
     Survey found = survey(*world_.pods, m_, world_.daemon_sets);

@@ -75,7 +75,7 @@ struct Maintenance {
   bool of_predecessor() const { return has_finalizer() && !marked && status.phase != Phase::none; }
   // What keeps it from going on, for people; empty when nothing does.
   const std::string& blocked_by() const;
-  // It came first, so the node is its.
+  // It came first, so the node belongs to it.
   bool before(const Maintenance& other) const;
 };
 

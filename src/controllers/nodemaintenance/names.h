@@ -10,8 +10,8 @@ namespace careen::nodemaintenance {
 extern const kube::Resource kResource;  // nodemaintenances.nodemaintenance.medik8s.io v1beta1
 
 inline constexpr std::string_view kFinalizer = "foregroundDeleteNodeMaintenance";
-// On a NodeMaintenance that careen has begun or taken over: since when. Without it, and with finalizer and phase, the
-// original operator began it, and what is on its node is the original's work.
+// On a NodeMaintenance that careen has begun or taken over: when that was. Without it, and with finalizer and phase,
+// the original operator began it, and what is on its node is the original's work.
 inline constexpr std::string_view kBegunAnnotation = "careen.dev/begun";
 inline constexpr std::string_view kExcludeLabel = "remediation.medik8s.io/exclude-from-remediation";
 inline constexpr std::string_view kDrainTaint = "medik8s.io/drain";

@@ -1,4 +1,4 @@
-// What those rely on who come from the original operator: counts, taints, cordons and texts as it has them, and the
+// What people who come from the original operator rely on: counts, taints, cordons and texts as it has them, and the
 // switches where careen does better.
 #include <fmt/format.h>
 

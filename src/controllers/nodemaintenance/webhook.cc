@@ -208,7 +208,7 @@ void Webhook::remember(const Subject& subject) {
     }));
   }
   Admitted& entry = on_the_way_[subject.node];
-  // Who tries again is not newer: asking again and again must not keep others waiting.
+  // A creation that is tried again is not newer: asking again and again must not keep others waiting.
   const bool again = entry.forget_at > loop_.now() && entry.name == subject.name;
   entry = {subject.name, again ? entry.since : loop_.now(), loop_.now() + options_.on_the_way};
 }

@@ -4,9 +4,9 @@
 // Two creations for one node at the same time would both find nothing. So an admission is remembered until the object
 // is there: a second creation for that node waits and looks again. It is refused when the first one's object appears,
 // and goes through when it has not appeared for `on_the_way`, because the creation failed after all, say by another
-// webhook. The same name may always try again: the API server keeps no two objects of one name. A creation whose node
-// the control plane could spare if another were not on the way waits in the same manner: anybody who can reach the port
-// can have something admitted that never appears.
+// webhook. The same name may always be tried again: the API server never keeps two objects of one name. A creation
+// whose node the control plane could spare if another were not on the way waits in the same manner: anybody who can
+// reach the port can have something admitted that never appears.
 #pragma once
 
 #include <cstdint>
