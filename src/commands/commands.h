@@ -32,11 +32,8 @@ struct WebhookOptions {
 };
 
 struct RunOptions {
-  bool profiles = true;
-  std::vector<std::shared_ptr<const controllers::Choice>> known_controllers;  // besides profiles
-  std::vector<std::shared_ptr<const controllers::Choice>> controllers;        // of these, those that are to run
-  std::string config = "./config/maintenance.yaml";
-  bool strict_config = false;  // refuse files with warnings
+  std::vector<std::shared_ptr<const controllers::Choice>> known_controllers;
+  std::vector<std::shared_ptr<const controllers::Choice>> controllers;  // of these, those that are to run
   std::string kubeconfig;
   std::string kubecontext;
   std::string metrics_address = ":8080";
@@ -44,11 +41,7 @@ struct RunOptions {
   bool leader_election = false;
   std::string leader_election_namespace;
   io::Duration metrics_timeout = io::seconds{65};
-  bool cache_pods = true;
-  bool notify_blocking = false;
-  bool pod_events = true;
   bool dry_run = false;
-  std::string slack_api;  // empty: Slack itself
   bool metrics_secure = false;
   std::string metrics_cert_dir;
   std::optional<web::ViewPolicy> dashboard_policy;  // not given: depends on where careen runs

@@ -36,7 +36,7 @@ std::string path_of(const std::string& name) {
   if (rest.empty()) throw UsageError(fmt::format("\"{}\" names nothing; expected node/NAME or NAME", name));
   if (kind == "node" || kind == "nodes" || kind == "no") return "nodes/" + url_text(rest);
   std::string known = "node/NAME";
-  for (const controllers::Kind* one : replica::controller_kinds()) {
+  for (const controllers::Kind* one : replica::object_kinds()) {
     if (kind == one->name || kind == one->short_name || kind == one->object.plural) {
       return one->object.plural + "/" + url_text(rest);
     }

@@ -167,7 +167,7 @@ class Page {
   }
 
   void add_objects() {
-    for (const controllers::Kind* kind : replica::controller_kinds()) add_objects(*kind);
+    for (const controllers::Kind* kind : replica::object_kinds()) add_objects(*kind);
   }
 
   void add_objects(const controllers::Kind& kind) {

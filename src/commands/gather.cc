@@ -48,7 +48,7 @@ bool concerns_controllers(JsonView configuration) {
   configuration["webhooks"].for_each_element([&](JsonView webhook) {
     webhook["rules"].for_each_element([&](JsonView rule) {
       rule["apiGroups"].for_each_element([&](JsonView group) {
-        for (const controllers::Kind* kind : replica::controller_kinds()) found |= group.text() == kind->object.group;
+        for (const controllers::Kind* kind : replica::object_kinds()) found |= group.text() == kind->object.group;
       });
     });
   });
@@ -64,7 +64,7 @@ class Gathering {
     keep("version", fmt::format("careen\n{}\n", CAREEN_VERSION));
     if (!unwritable_.empty()) co_return failed(unwritable_);
     if (!co_await keep_all(kube::resources::nodes, "")) co_return failed(missing_.back());
-    for (const controllers::Kind* kind : replica::controller_kinds()) {
+    for (const controllers::Kind* kind : replica::object_kinds()) {
       co_await keep_all(kind->object, "");
       co_await keep_definition(kind->object);
     }

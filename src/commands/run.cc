@@ -9,6 +9,7 @@
 #include "commands/commands.h"
 #include "commands/dashboard_server.h"
 #include "commands/webhook_server.h"
+#include "controllers/profiles/hosted.h"
 #include "io/files.h"
 #include "io/http.h"
 #include "io/mail.h"
@@ -59,8 +60,9 @@ io::HttpClientOptions to_the_leader() {
 // A webhook is called only on replicas that are ready, and other controllers need no profiles: where both are served, a
 // broken file must not keep a replica that starts from serving the other one.
 std::vector<std::string> awaited(const RunOptions& options) {
-  const bool webhook = !options.controllers.empty() && options.webhook.wanted();
-  if (!options.profiles || webhook) return {"caches"};
+  const bool profiles = profiles::options_in(options.controllers) != nullptr;
+  const bool webhook = options.controllers.size() > (profiles ? 1 : 0) && options.webhook.wanted();
+  if (!profiles || webhook) return {"caches"};
   return {"config", "caches"};
 }
 
@@ -70,23 +72,17 @@ class Process {
   Process(const RunOptions& options, io::RealLoop& loop, io::Files& files, kube::Access access,
           std::optional<web::ReplicaKey> key, const io::Log& log)
       : options_(options),
+        profiles_(profiles::options_in(options.controllers)),
         loop_(loop),
         key_(std::move(key)),
         log_(log.named("setup")),
         replica_options_{
-            .config = options.config,
             .host = host_name(),
             .ns = options.leader_election_namespace.empty() ? access.ns : options.leader_election_namespace,
-            .profiles = options.profiles,
             .controllers = options.controllers,
             .webhooks = options.known_controllers,
             .leader_election = options.leader_election && !options.dry_run,
-            .cache_pods = options.cache_pods,
-            .strict_config = options.strict_config,
-            .slack_api = options.slack_api,
-            .controller = {.notify_blocking = options.notify_blocking,
-                           .pod_events = options.pod_events,
-                           .dry_run = options.dry_run},
+            .dry_run = options.dry_run,
             .instance = key_ ? key_->digest : std::string(),
             .own_pod = read_environment("POD_NAME").value_or("")},
         http_(io::make_http_client(loop, {.tls = {}, .proxy = {}, .max_body = kMostOfAnAnswer})),
@@ -97,7 +93,7 @@ class Process {
                  replica_options_),
         replica_token_(replica_.reader(), replica_options_.ns, replica_options_.own_pod, log.named("dashboard")),
         upcoming_(
-            {loop, replica_.reader(), [&files, path = options.config] { return files.read(path); }, read_environment}),
+            {loop, replica_.reader(), [this, &files] { return files.read(profiles_->config); }, read_environment}),
         dashboard_({loop, replica_, *leader_http_, &replica_.reader(),
                     [this] { return replica_token_.authorization(); }, log.named("metrics")},
                    dashboard_options(options, loop, files)),
@@ -131,6 +127,7 @@ class Process {
   DashboardOptions dashboard_options(const RunOptions& options, io::RealLoop& loop, io::Files& files);
 
   const RunOptions& options_;
+  const profiles::HostedOptions* profiles_;  // null: they do not run
   io::RealLoop& loop_;
   std::optional<web::ReplicaKey> key_;  // with --metrics-secure
   io::Log log_;
@@ -157,7 +154,7 @@ DashboardOptions Process::dashboard_options(const RunOptions& options, io::RealL
   dashboard.on_scrape = [this] { scraped(); };
   // Nobody sits at the machine that a pod runs on.
   if (replica_options_.own_pod.empty()) dashboard.known_as = "careen run";
-  if (options.profiles) dashboard.plan = [this](int hours) { return upcoming_.document(hours); };
+  if (profiles_) dashboard.plan = [this](int hours) { return upcoming_.document(hours); };
   if (!options.metrics_secure) return dashboard;
   // As the original secures its metrics.
   const std::string usual = temporary_folder() + "/" + web::kMetricsFolder;

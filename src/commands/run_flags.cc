@@ -45,18 +45,6 @@ void refuse(CLI::App& command, const std::string& flag, const std::string& reaso
       ->group("Not available");
 }
 
-// The same for a switch: without a value it is on, as Go has it.
-void refuse_switch(CLI::App& command, const std::string& flag, const std::string& reason) {
-  command
-      .add_flag_function(
-          flag,
-          [reason](int64_t on) {
-            if (on > 0) throw CLI::ValidationError(reason);
-          },
-          "refused: " + reason)
-      ->group("Not available");
-}
-
 void add_duration(CLI::App& command, const std::string& flag, io::Duration& target, const std::string& help) {
   command.add_option_function<std::string>(
       flag,
@@ -71,51 +59,30 @@ void add_duration(CLI::App& command, const std::string& flag, io::Duration& targ
 // As kube-controller-manager has it, without the wildcard. The flags of all controllers are there, whichever are to
 // run.
 void add_controllers(CLI::App& command, RunOptions& options) {
-  std::string known = "profiles";
-  std::map<std::string, std::shared_ptr<const controllers::Choice>, std::less<>> choices;
+  std::string known;
   for (const controllers::Kind* kind : replica::controller_kinds()) {
-    known += ", " + std::string(kind->name);
+    known += (known.empty() ? "" : ", ") + std::string(kind->name);
     options.known_controllers.push_back(kind->with_flags(command));
-    choices.emplace(kind->name, options.known_controllers.back());
   }
+  options.controllers = {options.known_controllers.front()};
   command
       .add_option_function<std::vector<std::string>>(
           "--controllers",
-          [&options, known, choices](const std::vector<std::string>& names) {
-            options.profiles = false;
-            options.controllers.clear();
+          [&options, known](const std::vector<std::string>& names) {
             for (const std::string& name : names) {
-              const auto choice = choices.find(name);
-              if (choice == choices.end() && name != "profiles") {
+              if (std::ranges::find(replica::controller_kinds(), name, &controllers::Kind::name) ==
+                  replica::controller_kinds().end()) {
                 throw CLI::ValidationError(fmt::format("unknown controller \"{}\"; there are {}", name, known));
               }
-              if (name == "profiles") {
-                options.profiles = true;
-              } else {
-                options.controllers.push_back(choice->second);
-              }
             }
+            options.controllers = options.known_controllers;
+            std::erase_if(options.controllers, [&](const auto& choice) {
+              return std::ranges::find(names, choice->kind().name) == names.end();
+            });
           },
-          fmt::format("What to run, several with commas between: {} [profiles]", known))
+          fmt::format("What to run, several with commas between: {} [{}]", known,
+                      options.controllers.front()->kind().name))
       ->delimiter(',');
-}
-
-void add_profile_flags(CLI::App& command, RunOptions& options) {
-  const FlagGroup group(command, "Profiles");
-  command.add_option("--config", options.config, "Configuration of the maintenance profiles; reloaded when it changes")
-      ->capture_default_str();
-  command.add_flag("--strict-config", options.strict_config,
-                   "Refuse a configuration that has warnings, such as keys that are not known");
-  command.add_flag("--cache-pods,!--no-cache-pods", options.cache_pods,
-                   "Keep a cache of all pods, for the pod shuffle metrics, although no check needs it [true]");
-  command.add_flag("--notify-blocking", options.notify_blocking,
-                   "A state's notifications must be sent before its checks are looked at");
-  command.add_flag("--pod-events,!--no-pod-events", options.pod_events,
-                   "Write the events Evicting and ForceDeleting about the pods that a profile drains [true]");
-  command.add_option("--slack-api", options.slack_api, "Where slackThread posts to [https://slack.com/api]");
-  refuse_switch(command, "--enable-esx-maintenance", "the ESX integration is not available in this version");
-  refuse_switch(command, "--enable-kubernikus-maintenance",
-                "the Kubernikus integration is not available in this version");
 }
 
 void add_webhook_flags(CLI::App& command, RunOptions& options) {
@@ -219,7 +186,6 @@ void add_run_flags(CLI::App& command, RunOptions& options, ZapFlags& zap) {
   add_duration(command, "--metrics-timeout", options.metrics_timeout,
                "After the stop signal: longest wait for one more scrape, if metrics are being scraped");
   command.add_flag("--dry-run", options.dry_run, "Decide and explain; write nothing, send nothing, lead nobody");
-  add_profile_flags(command, options);
   add_controllers(command, options);
   add_webhook_flags(command, options);
   add_log_flags(command, zap);

@@ -7,6 +7,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 
+#include "controllers/profiles/hosted.h"
 #include "controllers/slot/kind.h"
 
 namespace careen::app {
@@ -90,16 +91,16 @@ TEST(RunFlags, OfAFlagThatIsGivenTwiceTheLastOneHolds) {
   EXPECT_EQ(parsed.options.kubeconfig, "/b");
   EXPECT_EQ(parsed.zap.encoder, "console");
   EXPECT_EQ(parsed.zap.stacktrace, "panic");
-  EXPECT_EQ(parsed.options.config, "y");
+  EXPECT_EQ(profiles::options_in(parsed.options.controllers)->config, "y");
 }
 
 TEST(RunFlags, ListsStillTakeSeveral) {
   const Parsed parsed = parse({"--webhook-host=a", "--webhook-host=b", "--controllers=profiles,nodemaintenance"});
   EXPECT_EQ(parsed.error, "");
   EXPECT_THAT(parsed.options.webhook.hosts, ElementsAre("a", "b"));
-  EXPECT_TRUE(parsed.options.profiles);
-  ASSERT_EQ(parsed.options.controllers.size(), 1u);
-  EXPECT_EQ(parsed.options.controllers.front()->kind().name, "nodemaintenance");
+  EXPECT_TRUE(profiles::options_in(parsed.options.controllers));
+  ASSERT_EQ(parsed.options.controllers.size(), 2u);
+  EXPECT_EQ(parsed.options.controllers.back()->kind().name, "nodemaintenance");
 }
 
 TEST(RunFlags, NothingAfterTheEqualsSignIsAnEmptyValue) {

@@ -7,6 +7,7 @@
 #include "commands/dashboard_server.h"
 #include "controllers/nodemaintenance/hosted.h"
 #include "controllers/nodemaintenance/names.h"
+#include "controllers/profiles/hosted.h"
 #include "io/files.h"
 #include "io/http.h"
 #include "io/mail.h"
@@ -76,17 +77,19 @@ class ServedPathsTest : public testing::Test {
   sim::TestApi api{loop};
   std::unique_ptr<io::HttpClient> http = io::make_http_client(loop, {});
   std::unique_ptr<io::MailClient> mail = io::make_mail_client(loop, {});
-  replica::Replica replica{
-      {loop,
-       files,
-       random,
-       {},
-       [this](const kube::Access&) { return kube::Transports{api.connect(loop)}; },
-       *http,
-       *mail,
-       [](std::string_view) -> std::optional<std::string> { return std::nullopt; },
-       io::Log()},
-      {.config = "/nowhere", .host = "careen-1", .ns = "kube-system", .webhooks = {nodemaintenance::kind().usual()}}};
+  replica::Replica replica{{loop,
+                            files,
+                            random,
+                            {},
+                            [this](const kube::Access&) { return kube::Transports{api.connect(loop)}; },
+                            *http,
+                            *mail,
+                            [](std::string_view) -> std::optional<std::string> { return std::nullopt; },
+                            io::Log()},
+                           {.host = "careen-1",
+                            .ns = "kube-system",
+                            .controllers = {profiles::with_options({.config = "/nowhere"})},
+                            .webhooks = {nodemaintenance::kind().usual()}}};
   bool dashboard_ = false;
 };
 

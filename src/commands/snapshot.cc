@@ -61,7 +61,7 @@ Task<int> snapshot(KubeSession& session, SnapshotOptions options) {
   }
   if (options.output == "-") co_return 0;
   std::string objects;
-  for (const controllers::Kind* kind : replica::controller_kinds()) {
+  for (const controllers::Kind* kind : replica::object_kinds()) {
     objects += fmt::format(", {} {}s", taken->of(plan::kind_of(*kind)).size(), kind->object.kind);
   }
   session.screen.note(fmt::format("{}: {} nodes, {} pods, {} budgets{}{}", options.output,

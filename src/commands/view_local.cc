@@ -9,6 +9,7 @@
 #include "commands/leader_lock.h"
 #include "controllers/profiles/config.h"
 #include "controllers/profiles/decision.h"
+#include "controllers/profiles/hosted.h"
 #include "controllers/profiles/plugins/plugins.h"
 #include "controllers/slot/kind.h"
 #include "io/files.h"
@@ -47,9 +48,10 @@ ViewError no_such(std::string_view kind, const std::string& name) {
 
 class ViewComputedHere final : public ViewSource {
  public:
-  ViewComputedHere(ViewParts parts, kube::Access access, kube::Connect connect, replica::ReplicaOptions options)
+  ViewComputedHere(ViewParts parts, kube::Access access, kube::Connect connect, std::string config,
+                   replica::ReplicaOptions options)
       : loop_(parts.loop),
-        config_(options.config),
+        config_(std::move(config)),
         http_(io::make_http_client(parts.loop, {})),
         mail_(io::make_mail_client(parts.loop, {})),
         replica_({parts.loop,
@@ -154,7 +156,7 @@ class ViewComputedHere final : public ViewSource {
     if (kind == "fleet") return fleet();
     if (kind == "timeline") return view::timeline_document(shown_, "");
     if (kind == "nodes") return story(name);
-    const auto& kinds = replica::controller_kinds();
+    const auto& kinds = replica::object_kinds();
     const auto known = std::find_if(kinds.begin(), kinds.end(),
                                     [&](const controllers::Kind* one) { return one->object.plural == kind; });
     if (known == kinds.end()) return tl::make_unexpected(no_such("document", path));
@@ -202,10 +204,12 @@ std::string config_errors(io::Files& files, const std::string& path) {
   return out;
 }
 
-// Those whose objects the cluster has and may be listed.
-Task<std::vector<std::shared_ptr<const controllers::Choice>>> usable_controllers(kube::Transport* transport) {
-  std::vector<std::shared_ptr<const controllers::Choice>> usable;
-  for (const controllers::Kind* kind : replica::controller_kinds()) {
+// Profiles, and those whose objects the cluster has and may be listed.
+Task<std::vector<std::shared_ptr<const controllers::Choice>>> usable_controllers(const std::string* config,
+                                                                                 kube::Transport* transport) {
+  std::vector<std::shared_ptr<const controllers::Choice>> usable{
+      profiles::with_options({.config = *config, .cache_pods = false})};
+  for (const controllers::Kind* kind : replica::object_kinds()) {
     kube::Request request;
     request.path = kind->object.path() + "?limit=1";
     const auto answer = co_await transport->send(std::move(request));
@@ -222,14 +226,12 @@ Task<ViewResult<std::unique_ptr<ViewSource>>> view_computed_here(ViewParts parts
     co_return tl::make_unexpected(ViewError{0, errors});
   }
   replica::ReplicaOptions options;
-  options.config = std::move(given.config);
   options.host = "careen-explain";
   options.ns = access.ns;
-  options.cache_pods = false;
-  options.controller.dry_run = true;
+  options.dry_run = true;
   // One way for all, so that a program that gives credentials is run but once.
   const kube::Transports transports = kube::over_http(parts.loop, parts.files)(access);
-  options.controllers = co_await usable_controllers(transports.requests.get());
+  options.controllers = co_await usable_controllers(&given.config, transports.requests.get());
   // Where careen runs are its pauses and the leases of its own.
   if (!given.ns.empty()) {
     options.ns = std::move(given.ns);
@@ -239,7 +241,8 @@ Task<ViewResult<std::unique_ptr<ViewSource>>> view_computed_here(ViewParts parts
     co_return tl::make_unexpected(lock.error());
   }
   auto view = std::make_unique<ViewComputedHere>(
-      parts, std::move(access), [transports](const kube::Access&) { return transports; }, std::move(options));
+      parts, std::move(access), [transports](const kube::Access&) { return transports; }, std::move(given.config),
+      std::move(options));
   if (auto error = co_await view->begin()) co_return tl::make_unexpected(std::move(*error));
   co_return view;
 }

@@ -101,14 +101,14 @@ int ask_api(sim::ApiServer& api, const std::string& method, const std::string& p
 }
 
 void define_kinds(sim::ApiServer& api) {
-  for (const controllers::Kind* kind : replica::controller_kinds()) {
+  for (const controllers::Kind* kind : replica::object_kinds()) {
     create(api, controllers::kDefinitionsPath, kind->definition());
   }
 }
 
 void add_demo_workloads(sim::ApiServer& api, int nodes) {
   std::vector<std::string_view> namespaces = {"shop", "data", kJobNamespace};
-  for (const controllers::Kind* kind : replica::controller_kinds()) {
+  for (const controllers::Kind* kind : replica::object_kinds()) {
     namespaces.insert(namespaces.end(), kind->namespaces.begin(), kind->namespaces.end());
   }
   for (const std::string_view ns : namespaces) {

@@ -57,7 +57,7 @@ ModelLoader::ModelLoader(const Snapshot& snapshot, sim::Cluster& cluster, Scope 
   for (const Kind kind : kOrder) {
     if (scope_.pods || !concerns_pods(kind)) parts_.push_back({kind, &snapshot.of(kind)});
   }
-  for (const controllers::Kind* kind : replica::controller_kinds()) {
+  for (const controllers::Kind* kind : replica::object_kinds()) {
     parts_.push_back({kind_of(*kind), &snapshot.of(kind_of(*kind))});
   }
 }
@@ -68,7 +68,7 @@ void ModelLoader::prepare() {
   define(entry_of(Kind::hypervisors).resource);
   for (const std::string& name : scope_.namespaces) put_namespace(name);
   put_namespace(kOwnNamespace);
-  for (const controllers::Kind* kind : replica::controller_kinds()) {
+  for (const controllers::Kind* kind : replica::object_kinds()) {
     define(kind->object);
     for (const std::string_view name : kind->namespaces) put_namespace(std::string(name));
   }

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "controllers/profiles/controller.h"
+#include "controllers/profiles/hosted.h"
 #include "controllers/profiles/names.h"
 #include "controllers/slot/kind.h"
 #include "io/virtual_time.h"
@@ -37,7 +38,7 @@ constexpr int kSamples = 1500;
 // Those whose objects the snapshot has.
 std::vector<std::shared_ptr<const controllers::Choice>> wanted_controllers(const Snapshot& snapshot) {
   std::vector<std::shared_ptr<const controllers::Choice>> wanted;
-  for (const controllers::Kind* kind : replica::controller_kinds()) {
+  for (const controllers::Kind* kind : replica::object_kinds()) {
     if (!snapshot.of(kind_of(*kind)).empty()) wanted.push_back(kind->usual());
   }
   return wanted;
@@ -90,6 +91,9 @@ class ModelPlanner final : public Planner {
   void start();
   void follow_jobs(const sim::Change& change);
   Blame why(const std::string& node, const std::string& profile) const;
+  profiles::Decision explain(const std::string& node) const {
+    return profiles::controller_in(process_->replica().hosted())->explain(node);
+  }
   // What keeps a node that has not had its maintenance.
   struct Verdict {
     bool for_others = false;  // it waits for somebody outside, or for an error to be fixed
@@ -135,7 +139,7 @@ void ModelPlanner::start() {
 }
 
 void ModelPlanner::follow_jobs(const sim::Change& change) {
-  const auto& kinds = replica::controller_kinds();
+  const auto& kinds = replica::object_kinds();
   const auto found = std::find_if(kinds.begin(), kinds.end(), [&](const controllers::Kind* kind) {
     return kind->object.path() == change.collection;
   });
@@ -156,7 +160,7 @@ Blame ModelPlanner::why(const std::string& node, const std::string& profile) con
     blame.all.push_back({job.limit, job.held_up, false, false});
     return blame;
   }
-  const profiles::Decision decision = process_->replica().controller().explain(node);
+  const profiles::Decision decision = explain(node);
   return blame(config_.facts, decision, profile, State::maintenance_required, State::in_maintenance);
 }
 
@@ -179,7 +183,7 @@ Unserved ModelPlanner::unserved(const std::string& node, const std::string& prof
   const State from = data == story.profiles.end() ? State::maintenance_required
                                                   : data->second.current.known().value_or(State::maintenance_required);
   const State target = from == State::in_maintenance ? State::operational : State::in_maintenance;
-  const profiles::Decision decision = process_->replica().controller().explain(node);
+  const profiles::Decision decision = explain(node);
   const Blame found = blame(config_.facts, decision, profile, from, target);
   verdict.for_others =
       std::any_of(found.all.begin(), found.all.end(), [](const Blamed& one) { return one.outside || one.failed; });

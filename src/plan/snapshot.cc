@@ -28,7 +28,7 @@ const std::vector<KindEntry>& kinds() {
         {Kind::leases, "leases", kube::resources::leases},
         {Kind::hypervisors, "hypervisors", profiles::kHypervisorResource},
     };
-    for (const controllers::Kind* kind : replica::controller_kinds()) {
+    for (const controllers::Kind* kind : replica::object_kinds()) {
       list.push_back({kind_of(*kind), kind->object.plural, kind->object});
     }
     return list;
@@ -37,7 +37,7 @@ const std::vector<KindEntry>& kinds() {
 }
 
 Kind kind_of(const controllers::Kind& controller) {
-  const auto& all = replica::controller_kinds();
+  const auto& all = replica::object_kinds();
   const auto place = std::find(all.begin(), all.end(), &controller) - all.begin();
   return static_cast<Kind>(static_cast<size_t>(Kind::first_of_controllers) + static_cast<size_t>(place));
 }

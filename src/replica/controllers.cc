@@ -2,11 +2,13 @@
 #include "replica/controllers.h"
 
 #include "controllers/nodemaintenance/hosted.h"
+#include "controllers/profiles/hosted.h"
 
 namespace careen::replica {
 
 const std::vector<const controllers::Kind*>& controller_kinds() {
   static const std::vector<const controllers::Kind*> all = {
+      &profiles::kind(),
       &nodemaintenance::kind(),
   };
   return all;

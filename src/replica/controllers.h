@@ -1,5 +1,5 @@
-// The controllers that careen has besides profiles: a line each. Whatever hosts, shows, plans or names controllers asks
-// this list.
+// The controllers that careen has: a line each, in the order in which their locks are taken. Whatever hosts, shows,
+// plans or names controllers asks this list.
 #pragma once
 
 #include <memory>
@@ -15,6 +15,11 @@ struct Kind;
 namespace careen::replica {
 
 const std::vector<const controllers::Kind*>& controller_kinds();
+// The Leases that their leaders hold.
+std::vector<std::string_view> leader_locks();
+
+// Of the list those that have objects: all but profiles. So it is with whatever follows.
+const std::vector<const controllers::Kind*>& object_kinds();
 // Each with the options that it has when nobody says otherwise.
 std::vector<std::shared_ptr<const controllers::Choice>> usual_controllers();
 // As in --controllers.
@@ -26,7 +31,5 @@ const controllers::Kind* find_section(std::string_view section);
 // One phrase for all of them, with `between` between what is said of each: {name} and {object} of the format are as in
 // --controllers, and the kind of its objects.
 std::string say_of_controllers(const char* format, std::string_view between);
-// The Leases that leaders hold: that of profiles first.
-std::vector<std::string_view> leader_locks();
 
 }  // namespace careen::replica

@@ -4,19 +4,27 @@
 
 #include "controllers/slot/kind.h"
 #include "replica/controllers.h"
-#include "replica/replica.h"
 
 namespace careen::replica {
 
 namespace {
 
 const controllers::Kind* first_with(std::string_view controllers::Kind::* field, std::string_view value) {
-  const auto& all = controller_kinds();
+  const auto& all = object_kinds();
   const auto found = std::ranges::find(all, value, [&](const controllers::Kind* kind) { return kind->*field; });
   return found == all.end() ? nullptr : *found;
 }
 
 }  // namespace
+
+const std::vector<const controllers::Kind*>& object_kinds() {
+  static const std::vector<const controllers::Kind*> all = [] {
+    std::vector<const controllers::Kind*> kinds = controller_kinds();
+    std::erase_if(kinds, [](const controllers::Kind* kind) { return !kind->has_objects(); });
+    return kinds;
+  }();
+  return all;
+}
 
 const controllers::Kind* find_controller_kind(std::string_view name) {
   return first_with(&controllers::Kind::name, name);
@@ -28,7 +36,7 @@ const controllers::Kind* find_section(std::string_view section) {
 
 std::string say_of_controllers(const char* format, std::string_view between) {
   std::string out;
-  for (const controllers::Kind* kind : controller_kinds()) {
+  for (const controllers::Kind* kind : object_kinds()) {
     if (!out.empty()) out += between;
     out += fmt::format(fmt::runtime(format), fmt::arg("name", kind->name), fmt::arg("object", kind->object.kind));
   }
@@ -37,18 +45,18 @@ std::string say_of_controllers(const char* format, std::string_view between) {
 
 std::vector<std::shared_ptr<const controllers::Choice>> usual_controllers() {
   std::vector<std::shared_ptr<const controllers::Choice>> all;
-  for (const controllers::Kind* kind : controller_kinds()) all.push_back(kind->usual());
+  for (const controllers::Kind* kind : object_kinds()) all.push_back(kind->usual());
   return all;
 }
 
 std::vector<std::string_view> controller_names() {
   std::vector<std::string_view> names;
-  for (const controllers::Kind* kind : controller_kinds()) names.push_back(kind->name);
+  for (const controllers::Kind* kind : object_kinds()) names.push_back(kind->name);
   return names;
 }
 
 std::vector<std::string_view> leader_locks() {
-  std::vector<std::string_view> names{Replica::kLock};
+  std::vector<std::string_view> names;
   for (const controllers::Kind* kind : controller_kinds()) names.push_back(kind->lock);
   return names;
 }

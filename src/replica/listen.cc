@@ -19,30 +19,19 @@ void Replica::Core::listen(ReplicaListener listener) {
   listeners_.push_back(std::move(listener));
   if (listeners_.size() > 1) return;
   // The parts are asked once, for all that listen.
-  const auto tell = [this](auto member, const auto&... arguments) {
-    for (const ReplicaListener& one : listeners_) {
-      if (one.*member) (one.*member)(arguments...);
-    }
-  };
   using L = ReplicaListener;
-  events_.on_record([tell](const kube::EventRecord& event) { tell(&L::event, event); });
-  controller_.on_moved = [tell](const std::string& node, const profiles::Moved& moved) {
-    tell(&L::moved, node, moved);
-  };
-  controller_.on_message_sent = [tell](const std::string& node, const std::string& instance) {
-    tell(&L::message_sent, node, instance);
-  };
-  changes_.push_back(engine_.subscribe([tell](const drain::Key& key) { tell(&L::drain, key); }));
-  problems_.on_change([tell](const std::string& key, const std::string* message) { tell(&L::problem, key, message); });
-  changes_.push_back(nodes_.store().subscribe([tell](const kube::Node* before, const kube::Node* after) {
+  events_.on_record([this](const kube::EventRecord& event) { tell(&L::event, event); });
+  changes_.push_back(engine_.subscribe([this](const drain::Key& key) { tell(&L::drain, key); }));
+  problems_.on_change([this](const std::string& key, const std::string* message) { tell(&L::problem, key, message); });
+  changes_.push_back(nodes_.store().subscribe([this](const kube::Node* before, const kube::Node* after) {
     tell(&L::node, after ? after->name : before->name);
   }));
-  changes_.push_back(pause_watch_.pauses().subscribe([tell] { tell(&L::pauses); }));
-  const auto other = [tell](const auto*, const auto*) { tell(&L::other); };
-  changes_.push_back(leases_.subscribe([tell](const kube::Lease* before, const kube::Lease* after) {
+  changes_.push_back(pause_watch_.pauses().subscribe([this] { tell(&L::pauses); }));
+  const auto other = [this](const auto*, const auto*) { tell(&L::other); };
+  changes_.push_back(leases_.subscribe([this](const kube::Lease* before, const kube::Lease* after) {
     if (!only_renewed(before, after)) tell(&L::other);
   }));
-  for (const HostedController& one : hosted_) one.controller.on_change([tell] { tell(&L::other); });
+  for (const controllers::HostedController& one : hosted_) one.controller.on_change([this] { tell(&L::other); });
   changes_.push_back(budgets_.store().subscribe(other));
 }
 

@@ -1,5 +1,7 @@
 #include "replica/model_process.h"
 
+#include "controllers/profiles/hosted.h"
+#include "controllers/slot/kind.h"
 #include "io/http.h"
 #include "io/mail.h"
 #include "kube/transport.h"
@@ -27,18 +29,21 @@ ModelProcess::ModelProcess(io::VirtualTime& time, sim::Cluster& cluster, std::st
   const auto connect = [&cluster, this](const kube::Access&) {
     return kube::Transports{cluster.network.connect(*loop_, name_), cluster.network.connect(*loop_, name_ + "/lease")};
   };
+  if (options.profiles) {
+    options.controllers.insert(options.controllers.begin(),
+                               profiles::with_options({.config = kConfig,
+                                                       .cache_pods = options.cache_pods,
+                                                       .controller = options.controller,
+                                                       .adjust_config = std::move(options.adjust_config)}));
+  }
   replica_ = std::make_unique<Replica>(
       ReplicaParts{*loop_, files_, random_, {}, connect, *http_, *mail_, environment, options.log},
-      ReplicaOptions{.config = kConfig,
-                     .host = name_,
+      ReplicaOptions{.host = name_,
                      .ns = "kube-system",
-                     .profiles = options.profiles,
                      .controllers = std::move(options.controllers),
                      .leader_election = options.leader_election,
-                     .cache_pods = options.cache_pods,
-                     .controller = options.controller,
-                     .own_pod = options.own_pod,
-                     .adjust_config = std::move(options.adjust_config)});
+                     .dry_run = options.controller.dry_run,
+                     .own_pod = options.own_pod});
   scope_.spawn(main());
 }
 

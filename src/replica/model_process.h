@@ -24,6 +24,10 @@ namespace careen::sim {
 struct Cluster;
 }
 
+namespace careen::profiles {
+struct Config;
+}
+
 namespace careen::replica {
 
 struct ModelProcessOptions {

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "controllers/profiles/controller.h"
+#include "controllers/profiles/hosted.h"
 #include "io/test_log.h"
 #include "kube/lock.h"
 #include "replica/model_process.h"
@@ -139,7 +140,8 @@ TEST_F(PauseWatchTest, ARecordThatCannotBeReadPausesEverythingAndIsAProblem) {
       "annotation careen.dev/pause of Lease kube-system/careen-pause cannot be read: all.since: a time such as "
       "\"2026-03-01T10:00:00Z\" was expected, and there is \"today\"; everything is paused until it is mended, or "
       "\"careen resume\" removes it");
-  EXPECT_THAT(to_text(replica().controller().explain("a").why), HasSubstr("paused by careen since"));
+  EXPECT_THAT(to_text(profiles::controller_in(replica().hosted())->explain("a").why),
+              HasSubstr("paused by careen since"));
   pause("{}");
   ASSERT_TRUE(time.run_until([&] { return state("a") == "in-maintenance"; }, seconds{5}));
   EXPECT_TRUE(replica().problems().open().empty());

@@ -1,6 +1,6 @@
-// careen as one replica of itself: caches, leader election, ledger, controllers and their configuration. It does not
-// know where it runs: on a real cluster over HTTP, or on the model cluster in virtual time. Destroying it is a crash;
-// what it has sent may still arrive.
+// careen as one replica of itself: caches, leader election, ledger and controllers. It does not know where it runs: on
+// a real cluster over HTTP, or on the model cluster in virtual time. Destroying it is a crash; what it has sent may
+// still arrive.
 #pragma once
 
 #include <functional>
@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "config/interpolate.h"
-#include "controllers/profiles/controller_options.h"
+#include "controllers/slot/controller.h"
 #include "io/log.h"
 #include "io/task.h"
 #include "io/time.h"
@@ -46,17 +46,9 @@ class Engine;
 struct Key;
 }  // namespace careen::drain
 
-namespace careen::profiles {
-class Controller;
-struct Config;
-struct Moved;
-}  // namespace careen::profiles
-
 namespace careen::controllers {
 class Choice;
-class Controller;
-struct Kind;
-}  // namespace careen::controllers
+}
 
 namespace careen::web {
 struct Route;
@@ -77,30 +69,23 @@ struct ReplicaParts {
 };
 
 struct ReplicaOptions {
-  std::string config;  // path
-  std::string host;    // in the identity and in events
-  std::string ns;      // of the locks and the ledger
-  bool profiles = true;
-  std::vector<std::shared_ptr<const controllers::Choice>> controllers = {};  // besides profiles
+  std::string host;  // in the identity and in events
+  std::string ns;    // of the locks and the ledger
+  // In the order in which their locks are taken: as replica/controllers.h has them, profiles first.
+  std::vector<std::shared_ptr<const controllers::Choice>> controllers = {};
   // Whose webhooks are answered, whether they run here or not.
   std::vector<std::shared_ptr<const controllers::Choice>> webhooks = {};
   bool leader_election = false;
-  bool cache_pods = true;
-  bool strict_config = false;
-  std::string slack_api = {};  // empty: Slack itself
-  profiles::ControllerOptions controller = {};
+  bool dry_run = false;       // decides and explains; writes and sends nothing
   std::string instance = {};  // the second part of the identity: nobody else's, ever. Empty: drawn
   std::string own_pod = {};   // its name, in `ns`, when careen runs in one
-  // Changes a configuration that was read before it is taken.
-  std::function<void(profiles::Config&)> adjust_config = {};
 };
 
 // What happens to a replica, for those who show it. What is not set is not called; nothing may change the replica.
 struct ReplicaListener {
   std::function<void(const kube::EventRecord&)> event = {};  // recorded, repetitions too
-  std::function<void(const std::string& node, const profiles::Moved&)> moved = {};
-  std::function<void(const std::string& node, const std::string& instance)> message_sent = {};
-  std::function<void(const drain::Key&)> drain = {};                                     // its progress has changed
+  std::function<void(const controllers::Entry&)> told = {};  // by a controller: what stands for no event
+  std::function<void(const drain::Key&)> drain = {};         // its progress has changed
   std::function<void(const std::string& key, const std::string* message)> problem = {};  // null: it is gone
   std::function<void()> configured = {};                                                 // a configuration was taken
   std::function<void(const std::string& node)> node = {};                                // changed, new or gone
@@ -108,17 +93,8 @@ struct ReplicaListener {
   std::function<void()> other = {};  // a lease, a disruption budget or an object of a controller has changed
 };
 
-// A controller that a replica hosts.
-struct HostedController {
-  const controllers::Kind& kind;
-  controllers::Controller& controller;
-};
-
 class Replica {
  public:
-  // The lock of the original, so that the two never lead at once. Other controllers have locks of their own.
-  static constexpr const char* kLock = "maintenance-controller-leader-election.cloud.sap";
-
   Replica(ReplicaParts parts, ReplicaOptions options);
   ~Replica();
   Replica(const Replica&) = delete;
@@ -142,9 +118,8 @@ class Replica {
   const kube::Lock& election() const;
   const budget::Ledger& ledger() const;
   const kube::Store<kube::Node>& nodes() const;
-  const profiles::Controller& controller() const;
   // In the order in which their locks are taken.
-  const std::vector<HostedController>& hosted() const;
+  const std::vector<controllers::HostedController>& hosted() const;
   const drain::Engine& drains() const;
   const budget::Pauses& pauses() const;
   kube::Client& reader();
@@ -154,7 +129,7 @@ class Replica {
   io::Loop& loop();
   const ReplicaOptions& options() const;
   const kube::Store<kube::DisruptionBudget>& disruption_budgets() const;
-  // It decides: it leads, and knows enough to.
+  // The first of its controllers decides: it leads, and knows enough to.
   bool running() const;
 
  private:

@@ -6,13 +6,12 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "budget/ledger.h"
-#include "controllers/profiles/controller.h"
-#include "controllers/profiles/shuffles.h"
 #include "controllers/slot/controller.h"
 #include "controllers/slot/host.h"
 #include "drain/engine.h"
@@ -31,9 +30,6 @@
 #include "kube/pod_store.h"
 #include "kube/watched.h"
 #include "kube/workload.h"
-#include "notify/sender.h"
-#include "notify/slack_threads.h"
-#include "replica/config_source.h"
 #include "replica/pause_watch.h"
 #include "replica/replica.h"
 
@@ -69,6 +65,8 @@ class Replica::Core {
     void disruption_budgets() override;
     void leases(const std::string& ns, std::function<void()> known) override;
     void workloads(kube::WorkloadKind kind) override;
+    bool knows(kube::WorkloadKind kind) const override { return core_.knows(kind); }
+    void node_sections(const std::set<std::string>& pointers) override;
     std::unique_ptr<kube::Watched<kube::Object>> objects(const kube::Resource& resource) override;
 
    private:
@@ -76,10 +74,7 @@ class Replica::Core {
   };
 
   std::optional<budget::LedgerOptions> ledger_options() const;
-  profiles::ShuffleParts shuffle_parts();
-  void take_config(std::shared_ptr<const profiles::Config> config);
-  void tell_when_known();
-  void watch_leases(const std::string& ns);
+  kube::Watch& watch_leases(const std::string& ns);
   void watch_workload(kube::WorkloadKind kind);
   void watch_budgets();
   bool knows(kube::WorkloadKind kind) const;
@@ -88,8 +83,8 @@ class Replica::Core {
   bool controls() const;
   bool needs_ledger() const;
   kube::Lock& add_lock(const ReplicaParts& parts, std::string name, std::string problem);
-  std::string first_lock() const;
   void host(const ReplicaParts& parts, const controllers::Choice& choice);
+  void tell_configured();
   void record_election(const kube::Lock& lock, std::string message);
   void guard_writes();
   io::Task<void> lead();
@@ -99,6 +94,12 @@ class Replica::Core {
   void clock_stepped(io::Duration by);
   io::Task<void> wind_down();
   io::Task<void> stop_controllers();
+  // Those that show the replica, each where it has set that function.
+  void tell(auto ReplicaListener::* function, const auto&... arguments) {
+    for (const ReplicaListener& one : listeners_) {
+      if (one.*function) (one.*function)(arguments...);
+    }
+  }
 
   const Replica& replica_;
   io::Loop& loop_;
@@ -116,7 +117,6 @@ class Replica::Core {
   kube::Store<kube::Lease> leases_;  // of all namespaces that are watched
   // A cache of its own for each, since a list tells what is gone only of the namespace that was listed.
   std::map<std::string, kube::Watched<kube::Lease>*> lease_watches_;
-  kube::Watched<kube::Object>& hypervisors_;
   kube::Workloads workloads_;
   std::map<kube::WorkloadKind, std::unique_ptr<kube::Watch>> workload_watches_;
   kube::Watched<kube::DisruptionBudget>& budgets_;
@@ -125,16 +125,11 @@ class Replica::Core {
   budget::Ledger ledger_;
   kube::EventRecorder events_;
   PauseWatch pause_watch_;
-  notify::SlackThreads slack_threads_;
-  notify::Outside outside_;
   drain::Engine engine_;
   std::shared_ptr<kube::WriteLanes> node_lanes_;
-  profiles::Controller controller_;
   WatchesForControllers watches_for_controllers_;
   std::vector<std::unique_ptr<Hosting>> hosting_;
-  std::vector<HostedController> hosted_;
-  profiles::Shuffles shuffles_;
-  ConfigSource config_;
+  std::vector<controllers::HostedController> hosted_;
   std::vector<ReplicaListener> listeners_;
   std::vector<io::Subscription> changes_;
   io::Gate stop_;

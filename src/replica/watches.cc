@@ -1,11 +1,6 @@
 // What a replica watches: nodes always, the rest when somebody needs it.
-#include <algorithm>
 #include <utility>
 
-#include "controllers/profiles/config.h"
-#include "controllers/profiles/hypervisors.h"
-#include "controllers/profiles/names.h"
-#include "controllers/profiles/needs.h"
 #include "drain/filter.h"
 #include "replica/replica_core.h"
 
@@ -18,42 +13,16 @@ namespace {
 // If budgets cannot be listed for this long, careen does without them until they can.
 constexpr io::Duration kBudgetPatience = io::seconds{5};
 
+void tell_known(kube::Watch& watch, std::function<void()> known) {
+  if (watch.synced()) known();
+  watch.on_synced(std::move(known));
+}
+
 }  // namespace
 
-profiles::ShuffleParts Replica::Core::shuffle_parts() {
-  const auto all_known = [this] {
-    return std::all_of(kube::kWorkloadKinds.begin(), kube::kWorkloadKinds.end(),
-                       [this](kube::WorkloadKind kind) { return knows(kind); });
-  };
-  const auto processed = [this](const kube::Node& node) {
-    const kube::Atom* label = node.label(profiles::kProfileLabel);
-    auto names = profiles::profiles_of(label ? std::optional(label->view()) : std::nullopt);
-    const profiles::Config* config = controller_.config();
-    std::erase_if(names, [&](const std::string& name) { return !config || !config->find_profile(name); });
-    return names;
-  };
-  return {loop_, metrics_, problems_, nodes_.store(), pods_, workloads_, all_known, processed};
-}
-
-// Starts to watch what the configuration needs; watches that are no longer needed run until the process ends.
-void Replica::Core::take_config(std::shared_ptr<const profiles::Config> config) {
-  const profiles::Needs& needs = config->needs;
-  for (const std::string& ns : needs.lease_namespaces) watch_leases(ns);
-  if (needs.hypervisors) hypervisors_.start();
-  if (needs.pods) pod_watch_.start();
-  if (needs.budgets) watch_budgets();
-  if (cluster_.node_decoder().want(kube::NodeSections(needs.node_sections))) nodes_.request_relist();
-  controller_.set_config(std::move(config));
-  shuffles_.profiles_changed();
-  if (replica_.on_config) replica_.on_config();
-  for (const ReplicaListener& listener : listeners_) {
-    if (listener.configured) listener.configured();
-  }
-}
-
-void Replica::Core::watch_leases(const std::string& ns) {
+kube::Watch& Replica::Core::watch_leases(const std::string& ns) {
   auto& watch = lease_watches_[ns];
-  if (watch) return;
+  if (watch) return *watch;
   watch = &cluster_.watched<kube::Lease>({.resource = kube::resources::leases, .ns = ns, .name = "leases of " + ns},
                                          cluster_.atoms());
   changes_.push_back(watch->store().subscribe([this](const kube::Lease* before, const kube::Lease* after) {
@@ -63,16 +32,8 @@ void Replica::Core::watch_leases(const std::string& ns) {
       leases_.remove(before->key(), before->version);
     }
   }));
-  watch->on_synced([this, ns] { controller_.leases_known(ns); });
   watch->start();
-}
-
-void Replica::Core::tell_when_known() {
-  hypervisors_.on_synced([this] { controller_.hypervisors_known(); });
-  pod_watch_.on_synced([this] {
-    controller_.pods_known();
-    engine_.pods_known();
-  });
+  return *watch;
 }
 
 void Replica::Core::watch_budgets() {
@@ -91,18 +52,21 @@ Task<void> Replica::Core::tell_of_budgets() {
 }
 
 void Replica::Core::WatchesForControllers::pods(std::function<void()> known) {
-  core_.pod_watch_.on_synced(std::move(known));
+  tell_known(core_.pod_watch_, std::move(known));
   core_.pod_watch_.start();
 }
 
 void Replica::Core::WatchesForControllers::disruption_budgets() { core_.watch_budgets(); }
 
 void Replica::Core::WatchesForControllers::leases(const std::string& ns, std::function<void()> known) {
-  core_.watch_leases(ns);
-  core_.lease_watches_.at(ns)->on_synced(std::move(known));
+  tell_known(core_.watch_leases(ns), std::move(known));
 }
 
 void Replica::Core::WatchesForControllers::workloads(kube::WorkloadKind kind) { core_.watch_workload(kind); }
+
+void Replica::Core::WatchesForControllers::node_sections(const std::set<std::string>& pointers) {
+  if (core_.cluster_.node_decoder().want(kube::NodeSections(pointers))) core_.nodes_.request_relist();
+}
 
 std::unique_ptr<kube::Watched<kube::Object>> Replica::Core::WatchesForControllers::objects(
     const kube::Resource& resource) {

@@ -8,6 +8,8 @@
 #include "budget/occupancy.h"
 #include "controllers/profiles/check_context.h"
 #include "controllers/profiles/controller.h"
+#include "controllers/profiles/hosted.h"
+#include "controllers/profiles/limits.h"
 #include "controllers/profiles/stagger_leases.h"
 #include "drain/engine.h"
 #include "kube/disruption_budget.h"
@@ -32,9 +34,7 @@ void set_free_at(Budget& budget, const budget::Use& use) {
   if (use.free_at) budget.free_at = std::chrono::floor<io::microseconds>(*use.free_at);
 }
 
-Budget limit(const replica::Replica& replica, const std::string& name, const budget::NodePlaces& places) {
-  const profiles::Facts& facts = replica.controller().facts();
-  const io::Wall now = replica.now();
+Budget limit(const profiles::Facts& facts, io::Wall now, const std::string& name, const budget::NodePlaces& places) {
   const budget::Use use = budget::measure(facts.occupancy, places, now);
   Budget budget{
       .kind = "maxMaintenance", .name = name, .scope = scope_text(places.scope), .max = places.max, .used = use.used};
@@ -44,9 +44,8 @@ Budget limit(const replica::Replica& replica, const std::string& name, const bud
   return budget;
 }
 
-Budget leases(const replica::Replica& replica, const std::string& name, const budget::LeasePlaces& places) {
-  const profiles::StaggerLeases& facts = replica.controller().facts().leases;
-  const io::Wall now = replica.now();
+Budget leases(const profiles::StaggerLeases& facts, io::Wall now, const std::string& name,
+              const budget::LeasePlaces& places) {
   const budget::Use use = profiles::measure(facts, places, now);
   Budget budget{
       .kind = "stagger", .name = name, .scope = "leases " + places.group, .max = places.max, .used = use.used};
@@ -66,12 +65,13 @@ Budget leases(const replica::Replica& replica, const std::string& name, const bu
   return budget;
 }
 
-void add_limits(const replica::Replica& replica, const std::vector<profiles::Limit>& limits, std::vector<Budget>& all) {
-  for (const profiles::Limit& one : limits) {
+void add_limits(const profiles::Controller& controller, io::Wall now, std::vector<Budget>& all) {
+  const profiles::Facts& facts = controller.facts();
+  for (const profiles::Limit& one : controller.limits()) {
     const auto* const nodes = std::get_if<budget::NodePlaces>(&one.key);
-    Budget budget =
-        nodes ? limit(replica, one.check, *nodes) : leases(replica, one.check, std::get<budget::LeasePlaces>(one.key));
-    budget.waiting = replica.controller().waiters().waiting(one.key);
+    Budget budget = nodes ? limit(facts, now, one.check, *nodes)
+                          : leases(facts.leases, now, one.check, std::get<budget::LeasePlaces>(one.key));
+    budget.waiting = controller.waiters().waiting(one.key);
     all.push_back(std::move(budget));
   }
 }
@@ -114,13 +114,9 @@ void add_disruption_budgets(const replica::Replica& replica, std::vector<Budget>
 
 }  // namespace
 
-std::vector<profiles::Limit> limits_of(const replica::Replica& replica) {
-  return replica.options().profiles ? replica.controller().limits() : std::vector<profiles::Limit>();
-}
-
-std::vector<Budget> budgets_of(const replica::Replica& replica, const std::vector<profiles::Limit>& limits) {
+std::vector<Budget> budgets_of(const replica::Replica& replica) {
   std::vector<Budget> all;
-  add_limits(replica, limits, all);
+  if (const auto* const profiles = profiles::controller_in(replica.hosted())) add_limits(*profiles, replica.now(), all);
   add_disruption_budgets(replica, all);
   for (Budget& budget : all) std::sort(budget.holders.begin(), budget.holders.end(), kube::NameOrder());
   return all;

@@ -8,7 +8,6 @@
 #include <string_view>
 #include <vector>
 
-#include "controllers/profiles/limits.h"
 #include "io/time.h"
 
 namespace careen::replica {
@@ -27,10 +26,8 @@ struct Budget {
   std::optional<io::Wall> free_at = std::nullopt;
 };
 
-// The limits of checks that are in use.
-std::vector<profiles::Limit> limits_of(const replica::Replica& replica);
 // In the order of the configuration, then by group; disruption budgets by name.
-std::vector<Budget> budgets_of(const replica::Replica& replica, const std::vector<profiles::Limit>& limits);
+std::vector<Budget> budgets_of(const replica::Replica& replica);
 void append_json(std::string& out, const Budget& budget);
 
 }  // namespace careen::view

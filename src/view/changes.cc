@@ -326,8 +326,7 @@ Changes::Changes(io::Loop& loop, Shown shown) : core_(std::make_shared<Core>(loo
     if (const auto core = still.lock()) core->world_changed();
   };
   core_->shown.replica.listen({.event = changed,
-                               .moved = changed,
-                               .message_sent = changed,
+                               .told = changed,
                                .drain =
                                    [still](const drain::Key& key) {
                                      if (const auto core = still.lock()) core->touched(key.node);

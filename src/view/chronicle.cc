@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "budget/pause.h"
-#include "controllers/profiles/decision.h"
 #include "controllers/slot/controller.h"
 #include "controllers/slot/kind.h"
 #include "drain/engine.h"
@@ -46,11 +45,6 @@ bool read_transition(std::string_view note, Entry& entry) {
   return true;
 }
 
-std::string transition_text(const Entry& entry) {
-  return entry.from.empty() ? fmt::format("{} is now {} ({})", entry.node, entry.to, entry.profile)
-                            : fmt::format("{}: {} → {} ({})", entry.node, entry.from, entry.to, entry.profile);
-}
-
 std::string pause_text(const budget::Pause& pause) {
   const std::string what = pause.profile.empty() ? "Everything" : "Profile " + pause.profile;
   return fmt::format("{} is paused by {}{}{}", what, pause.by, pause.reason.empty() ? "" : ": ", pause.reason);
@@ -65,7 +59,7 @@ std::optional<Entry> entry_of(const kube::EventRecord& event, io::Wall time) {
   if (event.reason == "ChangedMaintenanceState") {
     entry.kind = Kind::transition;
     if (!read_transition(event.note, entry)) return std::nullopt;
-    entry.text = transition_text(entry);
+    entry.text = fmt::format("{} is now {} ({})", entry.node, entry.to, entry.profile);
   } else if (event.reason == "ChangeMaintenanceStateFailed") {
     entry.kind = Kind::error;
     entry.text = name + ": " + event.note;
@@ -95,7 +89,7 @@ struct Chronicle::Core {
     timeline.add({.time = replica.now(), .kind = kind, .text = std::move(text), .node = std::move(node)});
   }
   void event(const kube::EventRecord& event);
-  void moved(const std::string& node, const profiles::Moved& moved);
+  void told(const Entry& entry) { timeline.add(entry); }
   void drain(const drain::Key& key);
   void forget_ended_drains();
   void problem(const std::string& key, const std::string* message);
@@ -116,7 +110,7 @@ struct Chronicle::Core {
 };
 
 void Chronicle::Core::event(const kube::EventRecord& event) {
-  // Told by moved(), which knows where it came from.
+  // Its controller has told it, and from where the node came.
   if (event.reason == "ChangedMaintenanceState") return;
   if (auto entry = told_by(event, replica.now())) timeline.add(std::move(*entry));
   const bool begins = event.reason == "LeaderElection" && replica.election().leading();
@@ -124,18 +118,10 @@ void Chronicle::Core::event(const kube::EventRecord& event) {
 }
 
 std::optional<Entry> Chronicle::Core::told_by(const kube::EventRecord& event, io::Wall time) {
-  for (const replica::HostedController& one : replica.hosted()) {
+  for (const auto& one : replica.hosted()) {
     if (auto entry = one.controller.entry_of(event, time)) return entry;
   }
   return entry_of(event, time);
-}
-
-void Chronicle::Core::moved(const std::string& node, const profiles::Moved& moved) {
-  Entry entry{.time = replica.now(), .kind = Kind::transition, .text = {}, .node = node, .profile = moved.profile};
-  entry.from = name_of(moved.from);
-  entry.to = name_of(moved.to);
-  entry.text = transition_text(entry);
-  timeline.add(std::move(entry));
 }
 
 void Chronicle::Core::drain(const drain::Key& key) {
@@ -204,7 +190,9 @@ void Chronicle::Core::pauses_changed() {
 
 Task<void> Chronicle::Core::read_past() {
   std::vector<std::string> sources{std::string(kNodeEvents)};
-  for (const replica::HostedController& one : replica.hosted()) sources.emplace_back(one.kind.event_source);
+  for (const auto& one : replica.hosted()) {
+    if (one.kind.event_source != kNodeEvents) sources.emplace_back(one.kind.event_source);
+  }
   for (const std::string& source : sources) {
     std::vector<Entry> entries = co_await past_of(source);
     timeline.add_past(std::move(entries));
@@ -253,13 +241,7 @@ Chronicle::Chronicle(replica::Replica& replica) : core_(std::make_shared<Core>(r
   }
   replica.listen(
       {.event = [told](const kube::EventRecord& event) { told(&Core::event, event); },
-       .moved = [told](const std::string& node, const profiles::Moved& moved) { told(&Core::moved, node, moved); },
-       .message_sent =
-           [still](const std::string& node, const std::string& instance) {
-             const auto core = still.lock();
-             if (!core) return;
-             core->say(Kind::notification, fmt::format("{}: notification {} was sent", node, instance), node);
-           },
+       .told = [told](const Entry& entry) { told(&Core::told, entry); },
        .drain = [told](const drain::Key& key) { told(&Core::drain, key); },
        .problem = [told](const std::string& key, const std::string* message) { told(&Core::problem, key, message); },
        .configured = [told] { told(&Core::configured); },

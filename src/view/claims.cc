@@ -6,8 +6,6 @@
 #include <utility>
 
 #include "budget/ledger.h"
-#include "controllers/profiles/controller.h"
-#include "controllers/profiles/limits.h"
 #include "drain/terminal_claims.h"
 #include "kube/json_writer.h"
 #include "kube/name_order.h"
@@ -50,10 +48,8 @@ void append_claim(std::string& out, const Claim& claim) {
 
 }  // namespace
 
-std::vector<Claim> claims_of(const replica::Replica& replica, const Work& work,
-                             const std::vector<profiles::Limit>& limits) {
+std::vector<Claim> claims_of(const replica::Replica& replica, const Work& work) {
   std::vector<Claim> all = drain::terminal_claims(replica.nodes());
-  if (replica.options().profiles) add(all, replica.controller().claims(limits));
   for (const Work::Part& part : work.parts()) add(all, part.picture->claims());
   add_admitted(replica.ledger(), all);
   std::sort(all.begin(), all.end(), is_first);

@@ -7,10 +7,6 @@
 
 #include "budget/claim.h"
 
-namespace careen::profiles {
-struct Limit;
-}
-
 namespace careen::replica {
 class Replica;
 }
@@ -23,8 +19,7 @@ class Work;
 inline constexpr size_t kMostClaims = 200;
 
 // Those that have lasted longest first; of unknown age before all others.
-std::vector<budget::Claim> claims_of(const replica::Replica& replica, const Work& work,
-                                     const std::vector<profiles::Limit>& limits);
+std::vector<budget::Claim> claims_of(const replica::Replica& replica, const Work& work);
 // Claims: how many there are, and the first of them.
 void append_claims(std::string& out, const std::vector<budget::Claim>& claims);
 

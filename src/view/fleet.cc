@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "controllers/profiles/config.h"
-#include "controllers/profiles/controller.h"
 #include "controllers/profiles/state.h"
 #include "io/problems.h"
 #include "kube/cache.h"
@@ -86,7 +85,7 @@ std::string StateCounts::json(const replica::Replica& replica) const {
   for (const auto& [name, counts] : counts_) {
     if (counts != std::array<int, 3>{}) all.emplace(name, counts);
   }
-  const profiles::Config* config = replica.options().profiles ? replica.controller().config() : nullptr;
+  const profiles::Config* config = config_of(replica);
   if (config) {
     for (const auto& [name, profile] : config->profiles) {
       // `default` is there also when nobody has defined it.
@@ -108,20 +107,18 @@ std::string StateCounts::json(const replica::Replica& replica) const {
 Sections make_sections(const Shown& shown, const Work& work) {
   const replica::Replica& replica = shown.replica;
   std::string careen, pauses, claims, drains, problems;
-  const std::vector<profiles::Limit> limits = limits_of(replica);
   append_careen(careen, shown);
   append_problems(problems, shown);
   append_pauses(pauses, replica.pauses().all());
-  append_claims(claims, claims_of(replica, work, limits));
+  append_claims(claims, claims_of(replica, work));
   append_drains(drains, replica, sorted_drains(work));
   Sections sections{
       {"careen", std::move(careen)},
       {"pauses", std::move(pauses)},
-      {"budgets",
-       array_json(budgets_of(replica, limits), [](std::string& out, const Budget& b) { append_json(out, b); })},
+      {"budgets", array_json(budgets_of(replica), [](std::string& out, const Budget& b) { append_json(out, b); })},
       {"claims", std::move(claims)},
       {"drains", std::move(drains)}};
-  for (const controllers::Kind* kind : replica::controller_kinds()) {
+  for (const controllers::Kind* kind : replica::object_kinds()) {
     sections.emplace_back(kind->section, objects_json(work.picture_of(*kind)));
   }
   sections.emplace_back("problems", std::move(problems));

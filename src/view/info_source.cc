@@ -3,6 +3,7 @@
 #include "controllers/profiles/config.h"
 #include "controllers/profiles/controller.h"
 #include "controllers/profiles/decision.h"
+#include "controllers/profiles/hosted.h"
 #include "controllers/profiles/info.h"
 #include "controllers/profiles/outbox.h"
 #include "controllers/profiles/outcome.h"
@@ -25,14 +26,14 @@ class Nodes {
 
   std::optional<NodeInfo> next(std::string_view after) {
     const kube::Node* node = replica_.nodes().next(after);
-    const profiles::Controller& controller = replica_.controller();
-    if (!node || !controller.config()) return std::nullopt;
-    decision_ = controller.explain(node->name);
+    const profiles::Controller* controller = profiles::controller_in(replica_.hosted());
+    if (!node || !controller || !controller->config()) return std::nullopt;
+    decision_ = controller->explain(node->name);
     NodeInfo info{node->name,
                   decision_.profiles,
-                  profiles::shown_labels(*node, controller.config()->dashboard_label_filter),
+                  profiles::shown_labels(*node, controller->config()->dashboard_label_filter),
                   replica_.now(),
-                  pending_notifications(*node, controller.deliveries()),
+                  pending_notifications(*node, controller),
                   {}};
     for (const profiles::ProfileOutcome& profile : decision_.profiles) {
       if (profile.wake) info.wakes.emplace_back(profile.name, *profile.wake);
@@ -48,7 +49,9 @@ class Nodes {
 }  // namespace
 
 std::vector<profiles::PendingNotification> pending_notifications(const kube::Node& node,
-                                                                 const profiles::Deliveries& deliveries) {
+                                                                 const profiles::Controller* controller) {
+  static const profiles::Deliveries kNone;
+  const profiles::Deliveries& deliveries = controller ? controller->deliveries() : kNone;
   std::vector<profiles::PendingNotification> all;
   const auto messages = profiles::outbox_of(node);
   if (!messages) return all;

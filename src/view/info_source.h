@@ -10,7 +10,7 @@ struct Node;
 }
 
 namespace careen::profiles {
-class Deliveries;
+class Controller;
 struct PendingNotification;
 }  // namespace careen::profiles
 
@@ -21,8 +21,9 @@ class Replica;
 namespace careen::view {
 
 // The messages in a node's outbox that have not been sent yet.
+// By what the controller knows of them; null: by the node alone.
 std::vector<profiles::PendingNotification> pending_notifications(const kube::Node& node,
-                                                                 const profiles::Deliveries& deliveries);
+                                                                 const profiles::Controller* controller);
 
 // The replica must outlive it.
 web::InfoSource info_source(replica::Replica& replica);

@@ -6,6 +6,7 @@
 #include "controllers/profiles/config.h"
 #include "controllers/profiles/controller.h"
 #include "controllers/profiles/decision.h"
+#include "controllers/profiles/hosted.h"
 #include "controllers/profiles/names.h"
 #include "controllers/profiles/state.h"
 #include "drain/engine.h"
@@ -93,7 +94,7 @@ Cell append_profiles(std::string& out, Row& row, const replica::Replica& replica
   }
   Cell worst = Cell::none;
   for (const ProfileOutcome& outcome : decision->profiles) {
-    append_profile(array.next(), outcome, replica.controller().config()->find_profile(outcome.name));
+    append_profile(array.next(), outcome, config_of(replica)->find_profile(outcome.name));
     row.profiles.emplace_back(outcome.name, outcome.state);
     worst = std::max(worst, cell_of(outcome));
   }
@@ -124,8 +125,13 @@ void append_row(std::string& out, const kube::Node& node, Cell cell, const std::
 }  // namespace
 
 std::optional<profiles::Decision> explained(const replica::Replica& replica, const kube::Node& node) {
-  if (!replica.options().profiles || !replica.controller().config()) return std::nullopt;
-  return replica.controller().explain(node.name);
+  if (!config_of(replica)) return std::nullopt;
+  return profiles::controller_in(replica.hosted())->explain(node.name);
+}
+
+const profiles::Config* config_of(const replica::Replica& replica) {
+  const profiles::Controller* controller = profiles::controller_in(replica.hosted());
+  return controller ? controller->config() : nullptr;
 }
 
 bool is_ready(const kube::Node& node) {
@@ -151,7 +157,7 @@ std::vector<std::string> grouping_labels(const replica::Replica& replica) {
   const auto add = [&](const std::string& key) {
     if (std::find(candidates.begin(), candidates.end(), key) == candidates.end()) candidates.push_back(key);
   };
-  const profiles::Config* config = replica.options().profiles ? replica.controller().config() : nullptr;
+  const profiles::Config* config = config_of(replica);
   if (config) {
     for (const auto& instance : config->checks) {
       for (const std::string& key : instance.check->group_labels()) add(key);

@@ -11,8 +11,9 @@ struct Node;
 }
 
 namespace careen::profiles {
+struct Config;
 struct Decision;
-}
+}  // namespace careen::profiles
 
 namespace careen::replica {
 class Replica;
@@ -35,6 +36,8 @@ struct Row {
 Row make_row(const Shown& shown, const kube::Node& node, const std::vector<std::string>& labels, const Work& work);
 
 // What is decided for the node now; nothing without profiles.
+// Null: profiles do not run here, or there is no configuration of them yet. Then nothing is explained.
+const profiles::Config* config_of(const replica::Replica& replica);
 std::optional<profiles::Decision> explained(const replica::Replica& replica, const kube::Node& node);
 bool is_ready(const kube::Node& node);
 

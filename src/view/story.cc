@@ -5,9 +5,9 @@
 #include <algorithm>
 
 #include "controllers/profiles/config.h"
-#include "controllers/profiles/controller.h"
 #include "controllers/profiles/decision.h"
 #include "controllers/profiles/expression_why.h"
+#include "controllers/profiles/hosted.h"
 #include "controllers/profiles/info.h"
 #include "controllers/slot/controller.h"
 #include "controllers/slot/kind.h"
@@ -214,18 +214,18 @@ void append_story(std::string& out, const Shown& shown, const kube::Node& node) 
   {
     Members array(members.next("profiles"), '[', ']');
     for (const ProfileOutcome& outcome : decision ? decision->profiles : std::vector<ProfileOutcome>()) {
-      append_profile(array.next(), outcome, *replica.controller().config(), replica.now());
+      append_profile(array.next(), outcome, *config_of(replica), replica.now());
     }
   }
   append_holds(members.next("holds"), holds);
   append_drains(members.next("drains"), replica, work.drains_of(node.name));
-  for (const controllers::Kind* kind : replica::controller_kinds()) {
+  for (const controllers::Kind* kind : replica::object_kinds()) {
     Members array(members.next(kind->section), '[', ']');
     const controllers::Picture* picture = work.picture_of(*kind);
     if (!picture) continue;
     for (const std::string& document : picture->documents_of(node.name)) array.next() += document;
   }
-  append_pending(members.next("pending"), pending_notifications(node, replica.controller().deliveries()));
+  append_pending(members.next("pending"), pending_notifications(node, profiles::controller_in(replica.hosted())));
   append_entries(members.next("timeline"), shown.chronicle.timeline().of_node(node.name));
   append_why(members.next("why"), whole_why(replica, node, decision, work, holds));
 }
@@ -242,7 +242,7 @@ std::optional<std::string> story(const Shown& shown, std::string_view name) {
 
 std::optional<std::string> node_of_object(const replica::Replica& replica, std::string_view plural,
                                           std::string_view name) {
-  for (const replica::HostedController& one : replica.hosted()) {
+  for (const auto& one : replica.hosted()) {
     if (one.kind.object.plural == plural) return one.controller.node_of(name);
   }
   return std::nullopt;

@@ -40,7 +40,7 @@ web::ViewAnswers view_answers(Shown shown, Changes& changes, std::function<io::T
   };
   answers.stream = [&changes] { return changes.listen(); };
   answers.node = [shown](std::string_view name) { return story(shown, name); };
-  for (const controllers::Kind* kind : replica::controller_kinds()) {
+  for (const controllers::Kind* kind : replica::object_kinds()) {
     const kube::Resource& object = kind->object;
     answers.objects[object.plural] = {object.kind,
                                       [shown, &object](std::string_view name) -> std::optional<std::string> {

@@ -44,7 +44,7 @@ std::vector<const drain::PodProgress*> shown_pods(const drain::Progress& progres
 }  // namespace
 
 Work::Work(const replica::Replica& replica) : drains_(replica.drains().keys()) {
-  for (const replica::HostedController& one : replica.hosted()) parts_.push_back({one.kind, one.controller.picture()});
+  for (const auto& one : replica.hosted()) parts_.push_back({one.kind, one.controller.picture()});
 }
 
 const controllers::Picture* Work::picture_of(const controllers::Kind& kind) const {

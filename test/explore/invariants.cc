@@ -40,7 +40,7 @@ bool is_event(std::string_view path) { return path.find("/events") != std::strin
 
 // The lock of a further controller, named in the path, or in the body when it is made; empty: the first one.
 std::string_view further_lock(const kube::Request& request) {
-  for (const controllers::Kind* kind : replica::controller_kinds()) {
+  for (const controllers::Kind* kind : replica::object_kinds()) {
     const bool named = request.path.find(kind->lock) != std::string::npos;
     if (named || request.body.find(kind->lock) != std::string::npos) return kind->lock;
   }

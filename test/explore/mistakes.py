@@ -170,7 +170,8 @@ MISTAKES = [
 # Looked for in the systematic cases.
 SYSTEMATIC_MISTAKES = [
     ("clock-unheeded", "timers stay as they are when the clock is set", ["transition"], [
-        ("replica/replica.cc", "  controller_.clock_stepped();\n", "  if (!MISTAKE) controller_.clock_stepped();\n"),
+        ("controllers/profiles/hosted.cc", "{ controller_.clock_stepped(); }",
+         "{ if (!MISTAKE) controller_.clock_stepped(); }"),
     ]),
     ("pause-unread", "a new leader does not wait until it knows what is paused", ["pause"], [
         ("replica/replica.cc", "  co_await pause_watch_.fresh();", "  if (!MISTAKE) co_await pause_watch_.fresh();"),

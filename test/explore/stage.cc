@@ -8,6 +8,7 @@
 #include "budget/ledger_record.h"
 #include "controllers/nodemaintenance/hosted.h"
 #include "controllers/profiles/controller.h"
+#include "controllers/profiles/hosted.h"
 #include "controllers/profiles/names.h"
 #include "controllers/slot/definition.h"
 #include "controllers/slot/kind.h"
@@ -445,7 +446,7 @@ void Stage::check_settled() {
       if (count > 0) invariants.violate("leak", fmt::format("{} still has {} {}", leads->name, count, what));
     }
   };
-  check_left(leads->process->replica().controller().unfinished());
+  check_left(profiles::controller_in(leads->process->replica().hosted())->unfinished());
   check_left(leads->process->replica().drains().unfinished());
   const sim::Text lease = cluster->api.text(kLedgerPath);
   const auto document = Json::parse(lease ? *lease : "null");

@@ -2,12 +2,14 @@
 #include "replica/controllers.h"
 
 #include "controllers/nodemaintenance/hosted.h"
+#include "controllers/profiles/hosted.h"
 #include "kind.h"
 
 namespace careen::replica {
 
 const std::vector<const controllers::Kind*>& controller_kinds() {
   static const std::vector<const controllers::Kind*> all = {
+      &profiles::kind(),
       &nodemaintenance::kind(),
       &lantern::kind(),
   };

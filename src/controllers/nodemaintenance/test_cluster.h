@@ -46,6 +46,8 @@ struct NoWatches final : controllers::Watches {
   void disruption_budgets() override {}
   void leases(const std::string&, std::function<void()>) override {}
   void workloads(kube::WorkloadKind) override {}
+  bool knows(kube::WorkloadKind) const override { return false; }
+  void node_sections(const std::set<std::string>&) override {}
   std::unique_ptr<kube::Watched<kube::Object>> objects(const kube::Resource&) override { return nullptr; }
 };
 
@@ -79,6 +81,7 @@ class MaintenanceTest : public testing::Test {
                       nodes,
                       pods,
                       leases,
+                      workloads,
                       engine,
                       ledger,
                       pauses,
@@ -124,6 +127,7 @@ class MaintenanceTest : public testing::Test {
     kube::Store<kube::Object> maintenances;
     kube::Store<kube::Node> nodes;
     kube::Store<kube::Lease> leases;
+    kube::Workloads workloads;
     std::unique_ptr<kube::Sink> sink =
         kube::make_sink(maintenances, [](kube::RawObject& raw) { return kube::decode_object(raw); });
     std::unique_ptr<kube::Sink> node_sink = kube::make_sink(nodes, decoder);

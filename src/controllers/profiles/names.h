@@ -8,6 +8,11 @@
 
 namespace careen::profiles {
 
+// The lock of the original, so that the two never lead at once.
+inline constexpr std::string_view kLock = "maintenance-controller-leader-election.cloud.sap";
+// Of the events about nodes and pods, as the original has it.
+inline constexpr const char* kEventSource = "maintenance";
+
 inline constexpr std::string_view kProfileLabel = "cloud.sap/maintenance-profile";
 inline constexpr std::string_view kStateLabel = "cloud.sap/maintenance-state";
 inline constexpr std::string_view kLogDetailsLabel = "cloud.sap/maintenance-log-details";

@@ -52,7 +52,7 @@ void NodeReports::event(const kube::Node& node, std::string reason, std::string 
   event.action = "ChangeMaintenanceState";
   event.note = std::move(note);
   event.type = std::move(type);
-  event.controller = "maintenance";
+  event.controller = kEventSource;
   events_.record(std::move(event));
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "controllers/profiles/drains.h"
+#include "controllers/profiles/names.h"
 #include "drain/pod_request.h"
 #include "kube/node.h"
 
@@ -35,7 +36,7 @@ kube::EventRecord pod_event(const drain::PodRequest& request, const kube::Node* 
   event.reason = request.kind == drain::PodRequest::Kind::leave ? "Evicting" : "ForceDeleting";
   event.action = "Drain";
   event.note = note_of(request.kind);
-  event.controller = "maintenance";
+  event.controller = kEventSource;
   return event;
 }
 

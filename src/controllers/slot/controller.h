@@ -17,6 +17,8 @@ struct EventRecord;
 
 namespace careen::controllers {
 
+struct Kind;
+
 class Controller {
  public:
   virtual ~Controller() = default;
@@ -44,6 +46,12 @@ class Controller {
   virtual std::optional<Entry> entry_of(const kube::EventRecord& event, io::Wall time) = 0;
   // Called when one of its objects has changed, by whom it is shown to.
   virtual void on_change(std::function<void()> tell) = 0;
+};
+
+// One that a replica hosts.
+struct HostedController {
+  const Kind& kind;
+  Controller& controller;
 };
 
 }  // namespace careen::controllers

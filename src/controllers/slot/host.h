@@ -3,8 +3,10 @@
 
 #include <functional>
 #include <memory>
+#include <set>
 #include <string>
 
+#include "config/interpolate.h"
 #include "drain/filter.h"
 #include "io/log.h"
 #include "kube/workload.h"
@@ -19,8 +21,11 @@ class Engine;
 }
 
 namespace careen::io {
+class Files;
 class Gate;
+class HttpClient;
 class Loop;
+class MailClient;
 class Metrics;
 class Problems;
 class Random;
@@ -40,13 +45,16 @@ template <class T>
 class Store;
 template <class T>
 class Watched;
+class Workloads;
 class WriteLanes;
 }  // namespace careen::kube
 
 namespace careen::controllers {
 
-// What can be watched besides nodes. What several controllers ask for is watched once; `known` is called when the first
-// list is complete.
+struct Entry;
+
+// What can be watched besides nodes, from the start or from when a configuration needs it. What several controllers ask
+// for is watched once; `known` is called when the first list is complete, at once if it is.
 class Watches {
  public:
   virtual ~Watches() = default;
@@ -54,8 +62,21 @@ class Watches {
   virtual void disruption_budgets() = 0;
   virtual void leases(const std::string& ns, std::function<void()> known) = 0;
   virtual void workloads(kube::WorkloadKind kind) = 0;
+  // Their first list is complete: numbers of all kinds are right only then.
+  virtual bool knows(kube::WorkloadKind kind) const = 0;
+  // Parts of nodes that are not always kept; nodes are listed again for what is new.
+  virtual void node_sections(const std::set<std::string>& pointers) = 0;
   // All objects of a kind of the controller's own, once it starts the watch.
   virtual std::unique_ptr<kube::Watched<kube::Object>> objects(const kube::Resource& resource) = 0;
+};
+
+// What lies beyond the cluster, for a controller that reads a file or sends messages; tests of others have none of it.
+struct Beyond {
+  io::Files* files = nullptr;
+  io::HttpClient* http = nullptr;  // to everything that is no API server
+  io::MailClient* mail = nullptr;
+  config::Environment environment = {};
+  io::Log log = {};  // of the whole process
 };
 
 struct Host {
@@ -66,6 +87,7 @@ struct Host {
   kube::Store<kube::Node>& nodes;
   kube::PodStore& pods;
   kube::Store<kube::Lease>& leases;
+  const kube::Workloads& workloads;
   drain::Engine& engine;
   budget::Ledger& ledger;
   budget::Pauses& pauses;
@@ -78,6 +100,9 @@ struct Host {
   std::function<drain::DaemonSetState(std::string_view ns, std::string_view name)> daemon_sets;
   bool dry_run = false;
   std::shared_ptr<kube::WriteLanes> node_lanes = {};  // of all who write nodes
+  Beyond beyond = {};
+  std::function<void(const Entry&)> tell = {};  // a line of the timeline that stands for no event
+  std::function<void()> configured = {};        // its configuration was taken: probes and views wait for that
 };
 
 }  // namespace careen::controllers

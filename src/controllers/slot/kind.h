@@ -17,6 +17,7 @@ class App;
 
 namespace careen::kube {
 class Json;
+struct NodePreference;
 struct Object;
 }  // namespace careen::kube
 
@@ -50,16 +51,17 @@ struct Original {
 };
 
 struct Kind {
-  std::string_view name;          // as in --controllers, in the holds of its objects, and before the slash: name/object
-  std::string_view short_name;    // of its objects, for people who type
-  std::string_view lock;          // the Lease that its leader holds
-  std::string_view event_source;  // of the events it writes
-  std::string_view section;       // of its objects in documents
-  kube::Resource object;          // its own custom resource, cluster-scoped
-  std::vector<std::string_view> namespaces;  // that it works in besides careen's own
-  bool claims = false;                       // it admits against a limit: it leads only with the ledger
-  kube::Json (*definition)();                // the CustomResourceDefinition that is installed with careen
-  Job (*job_of)(const kube::Object& object);
+  std::string_view name;  // as in --controllers, in the holds of its objects, and before the slash: name/object
+  std::string_view short_name = {};               // of its objects, for people who type
+  std::string_view lock;                          // the Lease that its leader holds
+  std::string_view event_source;                  // of the events it writes, and of its log: controllers.<source>
+  std::string_view section = {};                  // of its objects in documents
+  kube::Resource object = {};                     // its own custom resource, cluster-scoped; profiles have none
+  std::vector<std::string_view> namespaces = {};  // that it works in besides careen's own
+  bool claims = false;                            // it admits against a limit: it leads only with the ledger
+  kube::Json (*definition)() = nullptr;           // the CustomResourceDefinition that is installed with careen
+  Job (*job_of)(const kube::Object& object) = nullptr;
+  kube::NodePreference (*marked_pods)() = nullptr;  // those that the cache of pods has to mark, for who counts them
   // What people can do to have such an object let go of its node; null: it lets go when it is done.
   std::string (*way_out)(std::string_view node) = nullptr;
   Original original = {};
@@ -67,6 +69,8 @@ struct Kind {
   std::shared_ptr<const Choice> (*usual)();
   // With the options that the flags give it, which join those of `careen run`: it is right once they have been parsed.
   std::shared_ptr<const Choice> (*with_flags)(CLI::App& command);
+
+  bool has_objects() const { return !object.plural.empty(); }
 };
 
 }  // namespace careen::controllers

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "controllers/profiles/controller.h"
+#include "controllers/profiles/hosted.h"
 #include "controllers/slot/controller.h"
 #include "controllers/slot/kind.h"
 #include "kube/events.h"
@@ -199,7 +200,7 @@ void Crew::tend() {
 std::optional<profiles::Decision> Crew::explain(const std::string& name, const std::string& node) const {
   const Member& one = member(name);
   if (!one.process || !one.configured) return std::nullopt;
-  return one.process->replica().controller().explain(node);
+  return profiles::controller_in(one.process->replica().hosted())->explain(node);
 }
 
 std::string Crew::reasons(const std::string& name, const std::string& node) const {
@@ -207,7 +208,7 @@ std::string Crew::reasons(const std::string& name, const std::string& node) cons
   std::string text = decision ? to_text(decision->why) : "";
   const replica::Replica* known = replica(name);
   if (!known) return text;
-  for (const replica::HostedController& one : known->hosted()) {
+  for (const auto& one : known->hosted()) {
     for (const Why& why : one.controller.picture()->reasons(node)) text += to_text(why);
   }
   return text;

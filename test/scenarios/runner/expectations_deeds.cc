@@ -134,7 +134,7 @@ Check read_writes(const Value& value, Reading& reading) {
   std::string by = "*";
   Since since;
   std::vector<std::string> known = {"nodes", "leases", "events", "hypervisors", "pods", "by", "since"};
-  for (const controllers::Kind* kind : replica::controller_kinds()) known.push_back(kind->object.plural);
+  for (const controllers::Kind* kind : replica::object_kinds()) known.push_back(kind->object.plural);
   for (const Member& member : members(value, "writes", reading.faults)) {
     if (member.key == "by") {
       by = reading.replica_name(member.value).value_or("*");

@@ -110,7 +110,7 @@ class ScenarioReader {
   void read_controllers(const Value& value) {
     CrewPlan& plan = scenario_.careen;
     plan.profiles = false;
-    std::vector<std::string> known{"profiles"};
+    std::vector<std::string> known;
     for (const controllers::Kind* kind : replica::controller_kinds()) known.emplace_back(kind->name);
     for (const Value* item : items(value)) {
       const std::string name = read_text(*item, "a controller", faults_).value_or("");

@@ -130,10 +130,10 @@ void Witness::hear(const sim::Outside& outside, const sim::Outside::Message& mes
 }
 
 void Witness::see(const sim::Change& change) {
-  const auto& kinds = replica::controller_kinds();
+  const auto& kinds = replica::object_kinds();
   const auto locked =
       std::find_if(kinds.begin(), kinds.end(), [&](const auto* kind) { return kind->lock == change.name; });
-  const bool lock = locked != kinds.end() || change.name == replica::Replica::kLock;
+  const bool lock = locked != kinds.end() || change.name == profiles::kLock;
   if (change.collection == "/api/v1/nodes") see_node(change);
   if (change.collection.ends_with("/events")) see_event(change);
   if (change.collection == "/api/v1/pods") pods_.see(change, is_careen(change.by));

@@ -1,4 +1,4 @@
-#include "replica/config_source.h"
+#include "controllers/profiles/config_source.h"
 
 #include "controllers/profiles/config.h"
 #include "controllers/profiles/plugins/plugins.h"
@@ -6,7 +6,7 @@
 #include "io/metrics.h"
 #include "io/problems.h"
 
-namespace careen::replica {
+namespace careen::profiles {
 
 namespace {
 std::string lines(const std::vector<config::ConfigError>& errors) {
@@ -52,7 +52,7 @@ void ConfigSource::load() {
   }
   if (*text == text_) return;
   text_ = *text;
-  auto config = profiles::load_config(*text_, path_, profiles::all_plugins(), environment_);
+  auto config = load_config(*text_, path_, all_plugins(), environment_);
   if (!config) return refuse(lines(config.error()));
   if (strict_ && !config->warnings.empty()) {
     return refuse(lines(config->warnings) + "; warnings are errors because of --strict-config");
@@ -64,7 +64,7 @@ void ConfigSource::load() {
   loaded_at_.set(io::to_seconds(loop_.wall_now().time_since_epoch()));
   log_.info("configuration loaded", "file", path_, "profiles", config->profiles.size());
   valid_once_ = true;
-  taken_(std::make_shared<const profiles::Config>(std::move(*config)));
+  taken_(std::make_shared<const Config>(std::move(*config)));
 }
 
-}  // namespace careen::replica
+}  // namespace careen::profiles

@@ -20,16 +20,14 @@ class Problems;
 }  // namespace careen::io
 
 namespace careen::profiles {
-struct Config;
-}
 
-namespace careen::replica {
+struct Config;
 
 class ConfigSource {
  public:
-  using Taken = std::function<void(std::shared_ptr<const profiles::Config>)>;
+  using Taken = std::function<void(std::shared_ptr<const Config>)>;
   // Changes a configuration that was read before it is taken, as a plan does that assumes answers of checks.
-  using Adjust = std::function<void(profiles::Config&)>;
+  using Adjust = std::function<void(Config&)>;
 
   ConfigSource(io::Loop& loop, io::Files& files, std::string path, config::Environment environment,
                io::Metrics& metrics, io::Problems& problems, io::Log log, Taken taken, bool strict = false,
@@ -60,4 +58,4 @@ class ConfigSource {
   std::unique_ptr<io::Files::Watch> watch_;
 };
 
-}  // namespace careen::replica
+}  // namespace careen::profiles

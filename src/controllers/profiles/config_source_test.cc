@@ -1,4 +1,4 @@
-#include "replica/config_source.h"
+#include "controllers/profiles/config_source.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,9 +7,8 @@
 #include "io/metrics.h"
 #include "io/problems.h"
 #include "io/virtual_time.h"
-#include "replica/model_process.h"
 
-namespace careen::replica {
+namespace careen::profiles {
 namespace {
 
 using testing::HasSubstr;
@@ -35,7 +34,7 @@ class ConfigSourceTest : public testing::Test {
   io::MemoryFiles files{*loop};
   io::Metrics metrics;
   io::Problems problems{io::Log()};
-  std::vector<std::shared_ptr<const profiles::Config>> taken;
+  std::vector<std::shared_ptr<const Config>> taken;
   ConfigSource source{*loop,
                       files,
                       "maintenance.yaml",
@@ -43,7 +42,7 @@ class ConfigSourceTest : public testing::Test {
                       metrics,
                       problems,
                       io::Log(),
-                      [this](std::shared_ptr<const profiles::Config> config) { taken.push_back(std::move(config)); }};
+                      [this](std::shared_ptr<const Config> config) { taken.push_back(std::move(config)); }};
 };
 
 TEST_F(ConfigSourceTest, LoadsAtTheStartAndWhenTheFileChanges) {
@@ -121,7 +120,7 @@ TEST_F(ConfigSourceTest, StrictlyAFileWithWarningsIsRefused) {
                       metrics,
                       problems,
                       io::Log(),
-                      [this](std::shared_ptr<const profiles::Config> config) { taken.push_back(std::move(config)); },
+                      [this](std::shared_ptr<const Config> config) { taken.push_back(std::move(config)); },
                       true};
   write(kDoubtful);
   strict.start();
@@ -135,4 +134,4 @@ TEST_F(ConfigSourceTest, StrictlyAFileWithWarningsIsRefused) {
 }
 
 }  // namespace
-}  // namespace careen::replica
+}  // namespace careen::profiles
