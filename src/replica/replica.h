@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "config/interpolate.h"
-#include "controllers/slot/controller.h"
 #include "io/log.h"
 #include "io/task.h"
 #include "io/time.h"
@@ -48,7 +47,9 @@ struct Key;
 
 namespace careen::controllers {
 class Choice;
-}
+struct Entry;
+struct HostedController;
+}  // namespace careen::controllers
 
 namespace careen::web {
 struct Route;

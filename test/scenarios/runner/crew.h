@@ -14,6 +14,10 @@
 #include "replica/model_process.h"
 #include "timeline.h"
 
+namespace careen::controllers {
+struct Kind;
+}
+
 namespace careen::scenarios {
 
 struct CrewPlan {

@@ -14,6 +14,10 @@
 #include "sim/cluster.h"
 #include "timeline.h"
 
+namespace careen::controllers {
+struct Kind;
+}
+
 namespace careen::scenarios {
 
 struct NodeView {
