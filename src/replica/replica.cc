@@ -102,7 +102,6 @@ Replica::Core::Core(const Replica& replica, ReplicaParts p, ReplicaOptions optio
       stop_(loop_),
       scope_(loop_),
       leading_(loop_) {
-  pod_watch_.on_synced([this] { engine_.pods_known(); });
   // Our pod will be created again elsewhere: the sooner we let go, the shorter the time without a leader.
   engine_.on_own_eviction = [this] { stop(); };
   for (const auto& choice : options_.controllers) host(p, *choice);
@@ -217,7 +216,9 @@ Task<void> Replica::Core::lead() {
   // Not before it is known what is paused, as of now.
   co_await pause_watch_.fresh();
   leading_.spawn(engine_.run());
-  for (const auto& one : hosting_) leading_.spawn(lead(*one));
+  // The first leads in here; the others may have to wait for their locks.
+  for (size_t i = 1; i < hosting_.size(); ++i) leading_.spawn(lead(*hosting_[i]));
+  if (!hosting_.empty()) co_await lead(*hosting_.front());
 }
 
 bool Replica::Core::needs_ledger() const {
@@ -247,9 +248,10 @@ Task<int> Replica::Core::main() {
   nodes_.start();
   scope_.spawn(pause_watch_.run());
   scope_.spawn(io::follow_clock(loop_, [this](io::Duration by) { clock_stepped(by); }));
-  for (const auto& one : hosting_) one->controller->watch();
   scope_.spawn(events_.run());
   scope_.spawn(announce_synced());
+  for (const auto& one : hosting_) one->controller->watch();
+  pod_watch_.on_synced([this] { engine_.pods_known(); });
   leading_.spawn(lead());
   const int ended = co_await io::race(loop_, io::wait_for(stop_), until_lost());
   if (ended == 1) {

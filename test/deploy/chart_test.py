@@ -158,7 +158,7 @@ class ChartTest(unittest.TestCase):
 
     def test_names_of_leases_are_those_of_the_code(self):
         code = "".join((ROOT / "src" / path).read_text() for path in (
-            "replica/replica.h", "controllers/nodemaintenance/names.h", "budget/ledger.h", "budget/pause.h"))
+            "controllers/profiles/names.h", "controllers/nodemaintenance/names.h", "budget/ledger.h", "budget/pause.h"))
         rendered = render("default")
         for name in ("maintenance-controller-leader-election.cloud.sap", "135b1886.medik8s.io", "careen-ledger",
                      "careen-pause"):
