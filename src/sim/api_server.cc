@@ -255,8 +255,9 @@ void ApiServer::announce(const Collection& collection, const Past& past, const s
 }
 
 // The object comes without kind and apiVersion; its text begins with them, so that lists can leave them out.
-Text ApiServer::store(const Resource& resource, const std::string& key, json::value object, const std::string& by) {
+Text ApiServer::store(const Resource& resource, const std::string& key, Draft draft, const std::string& by) {
   Collection& collection = *resource.collection;
+  json::value& object = draft.value();
   json::object& meta = object_at(object.get_object(), "metadata");
   meta["resourceVersion"] = std::to_string(store_.next_version());
   const std::string rest = json::serialize(object);
@@ -265,39 +266,41 @@ Text ApiServer::store(const Resource& resource, const std::string& key, json::va
   text.append(collection.head).append(rest, 1);
   const Past& past = store_.change(collection, key, std::make_shared<const std::string>(std::move(text)));
   const Text stored = past.object;
+  // Whoever is told may look at it.
+  parsed_.keep(stored, std::move(draft));
+  const Parsed kept = parsed(stored);
   const bool owned = meta.contains("ownerReferences");
   if (owned || (past.before && find_text(*past.before, "\"ownerReferences\"") != std::string::npos)) {
     const Parsed before = parsed(past.before);
-    follow_owners(collection, key, before.get(), &object);
+    follow_owners(collection, key, before.get(), kept.get());
   }
-  follow_node(collection, key, past.before, &object);
-  follow_budget(collection, key, past.before, &object);
+  follow_node(collection, key, past.before, kept.get());
+  follow_budget(collection, key, past.before, kept.get());
   if (collection.path == "/api/v1/events") {
     expiries_.push_back({loop_.now() + kEventLife, key, stored});
     if (!expiry_.pending()) expiry_.set(expiries_.front().at);
   }
   announce(collection, past, by);
   if (stored_as_.at(&collection).kind == "CustomResourceDefinition") {
-    // What is learnt from it outlives the memory of the request.
-    define(json::value(object, json::storage_ptr()), false);
+    // What is learnt from it outlives its memory.
+    define(json::value(*kept, json::storage_ptr()), false);
   }
   return stored;
 }
 
-void ApiServer::drop(const Resource& resource, const std::string& key, const std::string& by) {
+Text ApiServer::drop(const Resource& resource, const std::string& key, const std::string& by) {
   Collection& collection = *resource.collection;
   const auto known = collection.objects.find(key);
-  if (known == collection.objects.end()) return;
+  if (known == collection.objects.end()) return nullptr;
   Scratch memory;
   json::value gone(*parsed(known->second), memory.storage());
   const std::string uid(text_at(gone, {"metadata", "uid"}));
-  gone.get_object().erase("kind");
-  gone.get_object().erase("apiVersion");
   gone.at("metadata").get_object()["resourceVersion"] = std::to_string(store_.next_version());
   std::string text = collection.head;
   const std::string rest = json::serialize(gone);
   text.append(rest, 1);
   const Past& past = store_.change(collection, key, nullptr, std::make_shared<const std::string>(std::move(text)));
+  const Text last = past.object;
   follow_owners(collection, key, &gone, nullptr);
   follow_node(collection, key, past.before, nullptr);
   follow_budget(collection, key, past.before, nullptr);
@@ -309,6 +312,7 @@ void ApiServer::drop(const Resource& resource, const std::string& key, const std
   collect_garbage(uid, by);
   if (!ns.empty() && terminating_.contains(ns)) finish_namespace(ns, by);
   if (resource.custom) finish_definition(resource.qualified(), by);
+  return last;
 }
 
 void ApiServer::follow_owners(const Collection& collection, const std::string& key, const json::value* before,
@@ -374,47 +378,50 @@ void ApiServer::expire_events() {
 void ApiServer::put(std::string_view path, const Json& object, std::string_view by) {
   const Ask ask = locate(path);
   const Text known = text(path);
-  Scratch memory;
-  json::value draft = *sim::parse(object.dump(), memory.storage());
-  if (!draft.is_object()) draft.emplace_object();
-  if (ask.resource->is_events_v1()) draft = event_from_v1(std::move(draft));
-  draft.get_object().erase("kind");
-  draft.get_object().erase("apiVersion");
-  json::object& meta = object_at(draft.get_object(), "metadata");
-  meta["name"] = ask.name;
-  if (!ask.ns.empty()) meta["namespace"] = ask.ns;
   const Parsed before = parsed(known);
-  if (before) meta["uid"] = text_at(*before, {"metadata", "uid"});
-  if (!meta.contains("uid")) meta["uid"] = random_.uuid();
-  const std::string_view created = before ? text_at(*before, {"metadata", "creationTimestamp"}) : "";
-  if (!meta.contains("creationTimestamp"))
-    meta["creationTimestamp"] = created.empty() ? std::string_view(now_text()) : created;
-  json::value raw(draft, memory.storage());
-  const bool wrong = ask.resource->type && conform(draft, *ask.resource->type);
-  store(*ask.resource, ask.key(), wrong ? std::move(raw) : std::move(draft), std::string(by));
+  std::string uid(before ? text_at(*before, {"metadata", "uid"}) : object.at("/metadata/uid").text().value_or(""));
+  if (uid.empty()) uid = random_.uuid();
+  const auto complete = [&] {
+    Draft draft(object.view().exists() ? *object.view().raw() : json::value(json::object()));
+    json::value& value = draft.value();
+    if (!value.is_object()) value.emplace_object();
+    if (ask.resource->is_events_v1()) value = event_from_v1(std::move(value));
+    drop_type(value);
+    json::object& meta = object_at(value.get_object(), "metadata");
+    meta["name"] = ask.name;
+    if (!ask.ns.empty()) meta["namespace"] = ask.ns;
+    meta["uid"] = uid;
+    if (!meta.contains("creationTimestamp")) {
+      const std::string_view created = before ? text_at(*before, {"metadata", "creationTimestamp"}) : "";
+      meta["creationTimestamp"] = created.empty() ? std::string_view(now_text()) : created;
+    }
+    return draft;
+  };
+  Draft draft = complete();
+  const bool wrong = ask.resource->type && conform(draft.value(), *ask.resource->type);
+  store(*ask.resource, ask.key(), wrong ? complete() : std::move(draft), std::string(by));
 }
 
 void ApiServer::merge(std::string_view path, const Json& patch, std::string_view by) {
   Ask ask;
   if (!locate_known(path, ask)) return;
   const auto known = ask.resource->collection->objects.find(ask.key());
-  if (known == ask.resource->collection->objects.end()) return;
-  Scratch memory;
-  json::value before(*parsed(known->second), memory.storage());
-  before.get_object().erase("kind");
-  before.get_object().erase("apiVersion");
-  const json::value wanted = *sim::parse(patch.dump(), memory.storage());
+  if (known == ask.resource->collection->objects.end() || !patch.view().exists()) return;
+  const Parsed before = parsed(known->second);
   const auto merged = [&] {
-    json::value draft(before, memory.storage());
-    merge_patch(draft, wanted);
+    Draft draft(*before);
+    merge_patch(draft.value(), *patch.view().raw());
+    drop_type(draft.value());
     return draft;
   };
-  json::value draft = merged();
-  const bool wrong = ask.resource->type && conform(draft, *ask.resource->type);
+  Draft draft = merged();
+  const bool wrong = ask.resource->type && conform(draft.value(), *ask.resource->type);
   if (wrong) draft = merged();
-  draft.at("metadata").get_object()["uid"] = before.at("metadata").at("uid");
-  draft.at("metadata").get_object()["resourceVersion"] = before.at("metadata").at("resourceVersion");
-  if (draft != before) store(*ask.resource, ask.key(), std::move(draft), std::string(by));
+  json::object& meta = draft.value().at("metadata").get_object();
+  const json::object& known_meta = before->at("metadata").get_object();
+  meta["uid"] = known_meta.at("uid");
+  meta["resourceVersion"] = known_meta.at("resourceVersion");
+  if (draft.value() != *before) store(*ask.resource, ask.key(), std::move(draft), std::string(by));
 }
 
 void ApiServer::erase(std::string_view path, std::string_view by) {

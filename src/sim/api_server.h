@@ -131,12 +131,6 @@ class ApiServer {
   struct Ask;
   template <class T>
   using Either = tl::expected<T, Failure>;
-  // An object that is to be kept, and what is known of it now.
-  struct Draft {
-    json::value object;
-    Text known_text{};
-    json::value known{};
-  };
 
   // Where a request or path leads.
   tl::expected<Ask, kube::Response> understand(const kube::Request& request, const Caller& caller) const;
@@ -160,13 +154,13 @@ class ApiServer {
   kube::Response scale(const Ask& ask);
   kube::Response evict(const Ask& ask);
   std::optional<Failure> spend_budget(const Ask& ask, const json::value& pod, bool dry_run);
-  void mark_evicted(const Ask& ask, json::value pod);
+  void mark_evicted(const Ask& ask, Draft pod);
   Either<json::value> decode(const Resource& resource, const std::string& body, json::storage_ptr memory = {}) const;
   std::optional<Failure> conform_to(const Resource& resource, json::value& object) const;
   std::optional<Failure> check_namespace(const Ask& ask, std::string_view name) const;
-  Either<json::value> patched(const Ask& ask, const json::value& known);
-  kube::Response create_decoded(const Ask& ask, json::value object);
-  kube::Response change(const Ask& ask, json::value wanted, const Text& known_text, json::value known, bool patching);
+  Either<json::value> patched(const Ask& ask, const json::value& known, json::storage_ptr memory);
+  kube::Response create_decoded(const Ask& ask, Draft draft);
+  kube::Response change(const Ask& ask, Draft draft, const Text& known_text, const json::value& known, bool patching);
   kube::Response apply(const Ask& ask);
   void prepare_new(const Resource& resource, json::value& object) const;
   void prepare_change(const Ask& ask, json::value& object, const json::value& known) const;
@@ -178,8 +172,8 @@ class ApiServer {
   Either<Removal> removal_options(const Ask& ask) const;
   kube::Response remove_one(const Resource& resource, const std::string& key, const Removal& options,
                             const std::string& by, bool dry_run);
-  kube::Response remove_marked_pod(const Resource& resource, const std::string& key, json::value pod,
-                                   const std::string& by, bool dry_run);
+  kube::Response remove_marked_pod(const Resource& resource, const std::string& key, Draft pod, const std::string& by,
+                                   bool dry_run);
   void remove_namespace_content(const std::string& ns, const std::string& by);
   void finish_namespace(const std::string& ns, const std::string& by);
   void finish_definition(const std::string& name, const std::string& by);
@@ -187,8 +181,12 @@ class ApiServer {
   void finish_foreground(const Resource& resource, const std::string& key, const std::string& by);
 
   // Keeping.
-  Text store(const Resource& resource, const std::string& key, json::value object, const std::string& by);
-  void drop(const Resource& resource, const std::string& key, const std::string& by);
+  Text store(const Resource& resource, const std::string& key, Draft draft, const std::string& by);
+  Text store(const Resource& resource, const std::string& key, const json::value& object, const std::string& by) {
+    return store(resource, key, Draft(object), by);
+  }
+  // Its last text; null when there is none.
+  Text drop(const Resource& resource, const std::string& key, const std::string& by);
   void announce(const Collection& collection, const Past& past, const std::string& by);
   void follow_owners(const Collection& collection, const std::string& key, const json::value* before,
                      const json::value* now);

@@ -62,8 +62,8 @@ Response ApiServer::bind(const Ask& ask) {
   const auto known = ask.resource->collection->objects.find(ask.key());
   if (known == ask.resource->collection->objects.end()) return to_response(not_found(*ask.resource, ask.name));
   if (node.empty()) return to_response(invalid_object("Binding", "", ask.name, {required("target.name")}));
-  Scratch memory;
-  json::value pod = without_type(*parsed(known->second), memory.storage());
+  Draft draft(*parsed(known->second));
+  json::value& pod = draft.value();
   if (const std::string why = why_not(pod); !why.empty()) {
     Failure failure = conflict(*ask.resource, ask.name, why);
     failure.kind = "pods/binding";
@@ -73,7 +73,7 @@ Response ApiServer::bind(const Ask& ask) {
   object_at(pod.get_object(), "spec")["nodeName"] = node;
   take_topology(pod, node);
   set_scheduled(pod, now_text());
-  if (!ask.dry_run()) store(*ask.resource, ask.key(), std::move(pod), ask.caller.client);
+  if (!ask.dry_run()) store(*ask.resource, ask.key(), std::move(draft), ask.caller.client);
   return answer_with(201, R"({"kind":"Status","apiVersion":"v1","metadata":{},"status":"Success","code":201})");
 }
 
