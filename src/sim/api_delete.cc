@@ -100,7 +100,7 @@ Response ApiServer::remove_collection(const Ask& ask) {
   std::string items;
   store_.visit(*resource.collection, at, prefix, [&](const std::string& key, const Text& text) {
     if (!std::string_view(key).starts_with(prefix)) return false;
-    if (!selector->matches_text(*text)) return true;
+    if (!selector->matches_text(text, [this](const Text& one) { return parsed(one); })) return true;
     if (!items.empty()) items += ',';
     items += shown(resource, key, text, true);
     keys.push_back(key);
@@ -169,7 +169,7 @@ Response ApiServer::remove_one(const Resource& resource, const std::string& key,
     }
   }
   if (is_namespace) object_at(object.get_object(), "status")["phase"] = "Terminating";
-  if (dry_run || object == before) return as_answer(object);
+  if (dry_run || same(object, before)) return as_answer(object);
   const Text stored = store(resource, key, std::move(draft), by);
   Response response = answer_with(options.wait ? 202 : 200, shown(resource, key, stored, false));
   if (is_namespace) {
@@ -288,7 +288,7 @@ void ApiServer::collect_garbage(const std::string& uid, const std::string& by) {
     if (dependents_.contains(owner)) continue;
     foreground_.erase(owner);
     for (const auto& [collection, resource] : std::map(stored_as_)) {
-      for (const auto& [key, text] : std::map(collection->objects)) {
+      for (const auto& [key, text] : std::map(collection->objects.all())) {
         if (text->find(owner) == std::string::npos || text->find(kForeground) == std::string::npos) continue;
         finish_foreground(resource, key, by);
       }

@@ -244,7 +244,7 @@ Response ApiServer::list(const Ask& ask) {
       ++remaining;
       return true;
     }
-    if (!selector->matches_text(*text)) return true;
+    if (!selector->matches_text(text, [this](const Text& one) { return parsed(one); })) return true;
     if (table) {
       table->add(shown(resource, key, text, false));
     } else {

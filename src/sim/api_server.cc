@@ -267,8 +267,7 @@ Text ApiServer::store(const Resource& resource, const std::string& key, Draft dr
   const Past& past = store_.change(collection, key, std::make_shared<const std::string>(std::move(text)));
   const Text stored = past.object;
   // Whoever is told may look at it.
-  parsed_.keep(stored, std::move(draft));
-  const Parsed kept = parsed(stored);
+  const Parsed kept = parsed_.keep(stored, std::move(draft));
   const bool owned = meta.contains("ownerReferences");
   if (owned || (past.before && find_text(*past.before, "\"ownerReferences\"") != std::string::npos)) {
     const Parsed before = parsed(past.before);
@@ -280,7 +279,9 @@ Text ApiServer::store(const Resource& resource, const std::string& key, Draft dr
     expiries_.push_back({loop_.now() + kEventLife, key, stored});
     if (!expiry_.pending()) expiry_.set(expiries_.front().at);
   }
+  const Text before = past.before;
   announce(collection, past, by);
+  if (before) parsed_.forget(before);
   if (stored_as_.at(&collection).kind == "CustomResourceDefinition") {
     // What is learnt from it outlives its memory.
     define(json::value(*kept, json::storage_ptr()), false);
@@ -300,7 +301,7 @@ Text ApiServer::drop(const Resource& resource, const std::string& key, const std
   const std::string rest = json::serialize(gone);
   text.append(rest, 1);
   const Past& past = store_.change(collection, key, nullptr, std::make_shared<const std::string>(std::move(text)));
-  const Text last = past.object;
+  const Text before = past.before, last = past.object;
   follow_owners(collection, key, &gone, nullptr);
   follow_node(collection, key, past.before, nullptr);
   follow_budget(collection, key, past.before, nullptr);
@@ -312,6 +313,7 @@ Text ApiServer::drop(const Resource& resource, const std::string& key, const std
   collect_garbage(uid, by);
   if (!ns.empty() && terminating_.contains(ns)) finish_namespace(ns, by);
   if (resource.custom) finish_definition(resource.qualified(), by);
+  parsed_.forget(before);
   return last;
 }
 
@@ -403,25 +405,30 @@ void ApiServer::put(std::string_view path, const Json& object, std::string_view 
 }
 
 void ApiServer::merge(std::string_view path, const Json& patch, std::string_view by) {
+  if (patch.view().exists()) merge(path, *patch.view().raw(), by);
+}
+
+void ApiServer::merge(std::string_view path, const json::value& patch, std::string_view by) {
   Ask ask;
   if (!locate_known(path, ask)) return;
   const auto known = ask.resource->collection->objects.find(ask.key());
-  if (known == ask.resource->collection->objects.end() || !patch.view().exists()) return;
+  if (known == ask.resource->collection->objects.end()) return;
   const Parsed before = parsed(known->second);
   const auto merged = [&] {
     Draft draft(*before);
-    merge_patch(draft.value(), *patch.view().raw());
+    merge_patch(draft.value(), patch);
     drop_type(draft.value());
     return draft;
   };
   Draft draft = merged();
-  const bool wrong = ask.resource->type && conform(draft.value(), *ask.resource->type);
+  const bool wrong = ask.resource->type && patch.is_object() &&
+                     conform_members(draft.value(), *ask.resource->type, patch.get_object());
   if (wrong) draft = merged();
   json::object& meta = draft.value().at("metadata").get_object();
   const json::object& known_meta = before->at("metadata").get_object();
   meta["uid"] = known_meta.at("uid");
   meta["resourceVersion"] = known_meta.at("resourceVersion");
-  if (draft.value() != *before) store(*ask.resource, ask.key(), std::move(draft), std::string(by));
+  if (!same(draft.value(), *before)) store(*ask.resource, ask.key(), std::move(draft), std::string(by));
 }
 
 void ApiServer::erase(std::string_view path, std::string_view by) {
@@ -437,6 +444,18 @@ Text ApiServer::text(std::string_view path) const {
   const Text text = fresh(*ask.resource->collection, known->first, known->second);
   if (ask.resource->storage) return text;
   return std::make_shared<const std::string>(shown(*ask.resource, known->first, text, false));
+}
+
+Parsed ApiServer::stored(std::string_view path) const {
+  Ask ask;
+  if (!locate_known(path, ask)) return nullptr;
+  const auto known = ask.resource->collection->objects.find(ask.key());
+  return known == ask.resource->collection->objects.end() ? nullptr : parsed(known->second);
+}
+
+Text ApiServer::pod_text(std::string_view key) const {
+  const auto known = pods_->objects.find(key);
+  return known == pods_->objects.end() ? nullptr : known->second;
 }
 
 Json ApiServer::object(std::string_view path) const {

@@ -98,6 +98,7 @@ class ApiServer {
   // /apis/coordination.k8s.io/v1/namespaces/kube-system/leases/x. A resource nobody defined is served from then on.
   void put(std::string_view path, const kube::Json& object, std::string_view by = "test");
   void merge(std::string_view path, const kube::Json& patch, std::string_view by = "test");
+  void merge(std::string_view path, const json::value& patch, std::string_view by);
   void erase(std::string_view path, std::string_view by = "test");
   // Null when there is none.
   kube::Json object(std::string_view path) const;
@@ -105,6 +106,11 @@ class ApiServer {
   // The same to look at, without a copy for each who does; null when there is none.
   Parsed value(std::string_view path) const { return parsed(text(path)); }
   Parsed parsed(const Text& text) const { return parsed_.of(text); }
+  // As it is stored, without what freshen() fills in.
+  Parsed stored(std::string_view path) const;
+  // A pod by namespace/name.
+  Text pod_text(std::string_view key) const;
+  Parsed pod(std::string_view key) const { return parsed(pod_text(key)); }
   // The pods that are bound to a node, as namespace/name.
   const FieldIndex::Keys& pods_on(std::string_view node) const { return pods_->on_node.keys(node); }
   // Every object of a resource ("/api/v1/nodes"), ordered by namespace and name.

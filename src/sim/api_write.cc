@@ -484,7 +484,7 @@ namespace {
 bool same_member(const json::value& a, const json::value& b, std::string_view key) {
   const json::value* left = member(a, key);
   const json::value* right = member(b, key);
-  return left && right ? *left == *right : left == right;
+  return left && right ? same(*left, *right) : left == right;
 }
 
 // What generation counts: the spec, of custom resources all but metadata and status.
@@ -565,7 +565,7 @@ Response ApiServer::change(const Ask& ask, Draft draft, const Text& known_text, 
   if (!resource.namespaced) object_at(wanted.get_object(), "metadata").erase("namespace");
   prepare_change(ask, wanted, known);
   wanted.at("metadata").get_object()["resourceVersion"] = version;
-  if (wanted == known) return answer_with(200, shown(resource, key, known_text, false));
+  if (same(wanted, known)) return answer_with(200, shown(resource, key, known_text, false));
 
   FieldErrors errors = validate_change(resource, wanted, known);
   if (resource.schema) {

@@ -243,9 +243,11 @@ Disruption::OrWhy<std::optional<std::pair<std::string, int64_t>>> Disruption::sc
 Disruption::OrWhy<int64_t> Disruption::scale_of(const std::string& ns, const Selected& pods) const {
   std::map<std::string, int64_t> scales;
   std::set<std::string_view> seen;
+  std::string_view latest;  // mostly all have one controller
   for (const auto& [name, pod] : pods) {
     const auto& controller = pod->controller;
-    if (!controller || !seen.insert(controller->uid).second) continue;
+    if (!controller || controller->uid == latest || !seen.insert(controller->uid).second) continue;
+    latest = controller->uid;
     const auto found = scale_of(ns, *controller);
     if (!found) return tl::unexpected(found.error());
     if (!*found) return tl::unexpected("found no controllers for pod \"" + name + "\"");
@@ -318,8 +320,7 @@ void Disruption::sync(const Key& key) {
     update_disruption_allowed(status, now);
   }
   if (status != before) {
-    const auto patch = kube::Json::parse(json::serialize(json::object{{"status", status}}));
-    api_.merge(path, *patch, kControllerManager);
+    api_.merge(path, json::value{{"status", status}}, kControllerManager);
   }
   if (granted.recheck_at) wake(key, *granted.recheck_at - loop_.wall_now() + delay_);
 }

@@ -1,7 +1,7 @@
 #include "sim/parsed_texts.h"
 
-#include <cstdint>
 #include <utility>
+#include <vector>
 
 namespace careen::sim {
 
@@ -14,7 +14,38 @@ struct Draft::Home {
   json::value value;
 };
 
-Draft::Draft() : home_(std::make_shared<Home>()) {}
+namespace {
+
+// Homes come and go with every request: those that were left last are still near at hand.
+template <class T>
+struct Homes {
+  using value_type = T;
+  Homes() = default;
+  template <class U>
+  Homes(const Homes<U>&) {}  // NOLINT
+  T* allocate(size_t) {
+    if (spare().empty()) return static_cast<T*>(::operator new(sizeof(T)));
+    void* const out = spare().back();
+    spare().pop_back();
+    return static_cast<T*>(out);
+  }
+  void deallocate(T* home, size_t) {
+    if (spare().size() < kSpare) return spare().push_back(home);
+    ::operator delete(home);
+  }
+  friend bool operator==(const Homes&, const Homes&) { return true; }
+
+ private:
+  static constexpr size_t kSpare = 64;
+  static std::vector<void*>& spare() {
+    static auto* const list = new std::vector<void*>();  // never gone: the last homes may be left late
+    return *list;
+  }
+};
+
+}  // namespace
+
+Draft::Draft() : home_(std::allocate_shared<Home>(Homes<Home>())) {}
 Draft::Draft(const json::value& object) : Draft() { home_->value = json::value(object, storage()); }
 Draft::~Draft() = default;
 Draft::Draft(Draft&&) noexcept = default;
@@ -23,26 +54,31 @@ Draft& Draft::operator=(Draft&&) noexcept = default;
 json::value& Draft::value() { return home_->value; }
 json::storage_ptr Draft::storage() { return json::storage_ptr(&home_->memory); }
 
-std::shared_ptr<Draft::Home>& ParsedTexts::place_of(const Text& text) {
-  const auto address = reinterpret_cast<uintptr_t>(text.get());
-  return recent_[(address >> 4 ^ address >> 15) % recent_.size()];
-}
-
 Parsed ParsedTexts::of(const Text& text) {
   if (!text) return nullptr;
-  std::shared_ptr<Draft::Home>& place = place_of(text);
-  if (!place || place->text != text) {
-    Draft draft;
-    draft.value() = *sim::parse(*text, draft.storage());
-    drop_type(draft.value());
-    keep(text, std::move(draft));
+  if (const auto known = places_.find(text.get()); known != places_.end()) {
+    recent_.splice(recent_.begin(), recent_, known->second);
+    return {recent_.front(), &recent_.front()->value};
   }
-  return {place, &place->value};
+  Draft draft;
+  draft.value() = *sim::parse(*text, draft.storage());
+  drop_type(draft.value());
+  return keep(text, std::move(draft));
 }
 
-void ParsedTexts::keep(const Text& text, Draft draft) {
+Parsed ParsedTexts::keep(const Text& text, Draft draft) {
   draft.home_->text = text;
-  place_of(text) = std::move(draft.home_);
+  recent_.push_front(std::move(draft.home_));
+  places_.emplace(text.get(), recent_.begin());
+  if (recent_.size() > kMost) forget(Text(recent_.back()->text));
+  return {recent_.front(), &recent_.front()->value};
+}
+
+void ParsedTexts::forget(const Text& text) {
+  const auto known = places_.find(text.get());
+  if (known == places_.end()) return;
+  recent_.erase(known->second);
+  places_.erase(known);
 }
 
 }  // namespace careen::sim

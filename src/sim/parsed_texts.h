@@ -3,8 +3,10 @@
 // stays; nothing else is remembered for long.
 #pragma once
 
-#include <array>
+#include <cstddef>
+#include <list>
 #include <memory>
+#include <unordered_map>
 
 #include "sim/object_store.h"
 #include "sim/value.h"
@@ -39,11 +41,16 @@ class ParsedTexts {
   // Null of null.
   Parsed of(const Text& text);
   // What the text says; not to be changed any more.
-  void keep(const Text& text, Draft draft);
+  Parsed keep(const Text& text, Draft draft);
+  // The object has another text now.
+  void forget(const Text& text);
 
  private:
-  std::shared_ptr<Draft::Home>& place_of(const Text& text);
-  std::array<std::shared_ptr<Draft::Home>, 2048> recent_;  // each has one place
+  // As many objects as are on the move at once in a large plan.
+  static constexpr size_t kMost = 6000;
+  using Recent = std::list<std::shared_ptr<Draft::Home>>;  // the latest one first
+  Recent recent_;
+  std::unordered_map<const std::string*, Recent::iterator> places_;
 };
 
 }  // namespace careen::sim

@@ -41,11 +41,12 @@ bool has_labels(const PodFacts& pod, const json::value* wanted) {
   });
 }
 
-void write_replica_set_status(WorkloadWorld& world, const json::value& set, Again& again) {
+void write_replica_set_status(WorkloadWorld& world, const json::value& set, const std::vector<const PodFacts*>& pods,
+                              Again& again) {
   int64_t replicas = 0, labelled = 0, ready = 0, available = 0, terminating = 0;
   const json::value* wanted = find(set, {"spec", "template", "metadata", "labels"});
   const int64_t min_ready = spec_number(set, "minReadySeconds", 0);
-  for (const PodFacts* pod : world.pods_of(uid_of(set))) {
+  for (const PodFacts* pod : pods) {
     if (pod->terminating && !pod->ended) ++terminating;
     if (!pod->active()) continue;
     ++replicas;
@@ -66,8 +67,8 @@ void write_replica_set_status(WorkloadWorld& world, const json::value& set, Agai
 
 Again tend_replica_set(WorkloadWorld& world, const json::value& set) {
   Again again;
+  std::vector<const PodFacts*> pods = world.pods_of(uid_of(set));
   if (!is_terminating(set)) {
-    const std::vector<const PodFacts*> pods = world.pods_of(uid_of(set));
     const int64_t active = std::count_if(pods.begin(), pods.end(), [](const PodFacts* pod) { return pod->active(); });
     const int64_t missing = spec_number(set, "replicas", 1) - active;
     if (missing > kMostPodsAtOnce) sooner(again, io::Duration{0});
@@ -85,8 +86,9 @@ Again tend_replica_set(WorkloadWorld& world, const json::value& set) {
         world.remove(path, uid);
       }
     }
+    if (missing != 0) pods = world.pods_of(uid_of(set));
   }
-  write_replica_set_status(world, set, again);
+  write_replica_set_status(world, set, pods, again);
   return again;
 }
 

@@ -48,7 +48,7 @@ std::vector<json::value> WorkloadWorld::dependents(std::string_view collection, 
   const auto found = dependents_.find(owner_uid);
   if (found == dependents_.end()) return out;
   for (const auto& [path, one] : found->second) {
-    if (is_in(collection, path)) out.push_back(*parse(*one.object));
+    if (is_in(collection, path)) out.push_back(*api_.parsed(one.object));
   }
   return out;
 }
@@ -66,18 +66,13 @@ std::vector<const PodFacts*> WorkloadWorld::pods_of(std::string_view owner_uid) 
   return out;
 }
 
-std::optional<json::value> WorkloadWorld::read(const std::string& path) const {
-  const Text text = api_.text(path);
-  return text ? parse(*text) : std::nullopt;
-}
-
 std::string WorkloadWorld::now_text() const { return io::format_whole_seconds(loop_.wall_now()); }
 
-std::optional<json::value> WorkloadWorld::create(const std::string& collection_path, const json::value& object) {
+bool WorkloadWorld::create(const std::string& collection_path, const json::value& object) {
   const kube::Response response = api_.handle(
       {.method = "POST", .path = collection_path, .content_type = "application/json", .body = json::serialize(object)},
       {kControllerManager});
-  return response.status == 201 ? parse(response.body) : std::nullopt;
+  return response.status == 201;
 }
 
 void WorkloadWorld::remove(const std::string& path, std::string_view uid) {
@@ -94,7 +89,7 @@ void WorkloadWorld::merge(const std::string& path, const json::value& patch) {
 
 void WorkloadWorld::write_status(const std::string& path, const json::value& owner, const json::value& status) {
   const json::value* known = member(owner, "status");
-  if (known && *known == status) return;
+  if (known && same(*known, status)) return;
   json::object patch = status.get_object();
   if (known && known->is_object()) {
     for (const auto& one : known->get_object()) {
@@ -112,7 +107,7 @@ void WorkloadWorld::unfollow(const std::string& owner_uid, const std::string& pa
 }
 
 bool WorkloadWorld::read_node(const std::string& name) {
-  const auto node = read(node_path(name));
+  const Parsed node = api_.stored(node_path(name));
   const auto known = nodes_.find(name);
   if (!node) return nodes_.erase(name) > 0;
   NodeFacts facts(*node);

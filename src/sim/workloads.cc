@@ -152,7 +152,7 @@ void Workloads::read_nodes() {
 }
 
 void Workloads::tend(const Key& key) {
-  const auto object = world_.read(key.path);
+  const Parsed object = world_.read(key.path);
   if (!object || !is_sound(*object, key.kind != Kind::job)) return;
   if (const Again again = traits(key.kind)->tend(world_, *object)) wake(key, std::max(*again, kReaction));
 }
