@@ -28,8 +28,6 @@ class JsonView {
   explicit JsonView(const boost::json::value* value) : value_(value) {}
 
   bool exists() const { return value_ != nullptr; }
-  // Null when there is none.
-  const boost::json::value* raw() const { return value_; }
   explicit operator bool() const { return exists(); }
   bool is_null() const;
   bool is_object() const;

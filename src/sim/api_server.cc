@@ -324,6 +324,9 @@ void ApiServer::follow_owners(const Collection& collection, const std::string& k
     if (!owners || !owners->is_array()) return;
     for (const json::value& owner : owners->get_array()) visit(std::string(text_at(owner, "uid")));
   };
+  const json::value* had = before ? find(*before, {"metadata", "ownerReferences"}) : nullptr;
+  const json::value* has = now ? find(*now, {"metadata", "ownerReferences"}) : nullptr;
+  if (had && has && same(*had, *has)) return;
   const Dependent dependent{const_cast<Collection*>(&collection), key};
   each_owner(before, [&](const std::string& uid) {
     const auto known = dependents_.find(uid);
@@ -383,9 +386,11 @@ void ApiServer::put(std::string_view path, const Json& object, std::string_view 
   const Parsed before = parsed(known);
   std::string uid(before ? text_at(*before, {"metadata", "uid"}) : object.at("/metadata/uid").text().value_or(""));
   if (uid.empty()) uid = random_.uuid();
+  const std::string given = object.dump();
   const auto complete = [&] {
-    Draft draft(object.view().exists() ? *object.view().raw() : json::value(json::object()));
+    Draft draft;
     json::value& value = draft.value();
+    value = *sim::parse(given, draft.storage());
     if (!value.is_object()) value.emplace_object();
     if (ask.resource->is_events_v1()) value = event_from_v1(std::move(value));
     drop_type(value);
@@ -405,7 +410,8 @@ void ApiServer::put(std::string_view path, const Json& object, std::string_view 
 }
 
 void ApiServer::merge(std::string_view path, const Json& patch, std::string_view by) {
-  if (patch.view().exists()) merge(path, *patch.view().raw(), by);
+  Scratch memory;
+  merge(path, *sim::parse(patch.dump(), memory.storage()), by);
 }
 
 void ApiServer::merge(std::string_view path, const json::value& patch, std::string_view by) {

@@ -149,6 +149,8 @@ class ApiServer {
   kube::Response list(const Ask& ask);
   Either<uint64_t> version_to_read(const Ask& ask) const;
   std::string shown(const Resource& resource, std::string_view key, const Text& text, bool in_list) const;
+  // The same, at the end of another text.
+  void show(std::string& into, const Resource& resource, std::string_view key, const Text& text, bool in_list) const;
   Text fresh(const Collection& collection, const std::string& key, const Text& text) const;
 
   // Writing.

@@ -87,10 +87,13 @@ class HistoryWatch final : public Watch {
   const std::string& collection() const override { return resource_.collection->path; }
 
  private:
-  static void line(std::string& into, std::string_view type, std::string_view object) {
+  static void begin_line(std::string& into, std::string_view type) {
     into += "{\"type\":\"";
     into += type;
     into += "\",\"object\":";
+  }
+  static void line(std::string& into, std::string_view type, std::string_view object) {
+    begin_line(into, type);
     into += object;
     into += "}\n";
   }
@@ -106,7 +109,10 @@ class HistoryWatch final : public Watch {
       told_columns_ = true;
       return;
     }
-    line(into, type, server_.shown(resource_, key, text, false));
+    begin_line(into, type);
+    into.reserve(into.size() + text->size() + 64);
+    server_.show(into, resource_, key, text, false);
+    into += "}\n";
   }
 
   void tell_initial(std::string& into) {

@@ -25,8 +25,9 @@ std::string why_not(const json::value& pod) {
 void set_scheduled(json::value& pod, const std::string& now) {
   json::value& conditions = object_at(pod.get_object(), "status")["conditions"];
   if (!conditions.is_array()) conditions.emplace_array();
-  json::value scheduled{
-      {"type", "PodScheduled"}, {"status", "True"}, {"lastProbeTime", nullptr}, {"lastTransitionTime", now}};
+  json::value scheduled(
+      {{"type", "PodScheduled"}, {"status", "True"}, {"lastProbeTime", nullptr}, {"lastTransitionTime", now}},
+      conditions.storage());
   for (json::value& one : conditions.get_array()) {
     if (text_at(one, "type") != "PodScheduled") continue;
     one = std::move(scheduled);
@@ -54,7 +55,8 @@ void ApiServer::take_topology(json::value& pod, std::string_view node) const {
 }
 
 Response ApiServer::bind(const Ask& ask) {
-  const auto binding = parse(ask.request->body);
+  Scratch memory;
+  const auto binding = sim::parse(ask.request->body, memory.storage());
   const std::string node(binding ? text_at(*binding, {"target", "name"}) : "");
   if (binding && text_at(*binding, {"metadata", "name"}) != ask.name) {
     return to_response(bad_request("name in URL does not match name in Binding object"));

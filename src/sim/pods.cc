@@ -26,11 +26,13 @@ std::optional<io::Duration> duration_in(std::string_view text) {
   return std::chrono::duration_cast<io::Duration>(std::chrono::duration<double>(seconds));
 }
 
-json::object condition(const char* type, bool holds, const std::string& now, const char* reason = nullptr) {
-  json::object out{
-      {"type", type}, {"status", holds ? "True" : "False"}, {"lastProbeTime", nullptr}, {"lastTransitionTime", now}};
-  if (reason) out["reason"] = reason;
-  return out;
+void add_condition(json::array& to, const char* type, bool holds, const std::string& now,
+                   const char* reason = nullptr) {
+  json::value out({{"type", type}, {"status", holds ? "True" : "False"}, {"lastProbeTime", nullptr},
+                   {"lastTransitionTime", now}},
+                  to.storage());
+  if (reason) out.get_object()["reason"] = reason;
+  to.push_back(std::move(out));
 }
 
 // What its kubelet does not say itself stays: PodScheduled, DisruptionTarget, those of others.
@@ -48,10 +50,10 @@ json::array conditions_of(const json::value& pod, const std::string& now, bool r
     }
   }
   const char* reason = ready ? nullptr : done ? "PodCompleted" : "ContainersNotReady";
-  out.push_back(condition("Initialized", true, now, done ? "PodCompleted" : nullptr));
-  out.push_back(condition("Ready", ready, now, reason));
-  out.push_back(condition("ContainersReady", ready, now, reason));
-  if (!scheduled) out.push_back(condition("PodScheduled", true, now));
+  add_condition(out, "Initialized", true, now, done ? "PodCompleted" : nullptr);
+  add_condition(out, "Ready", ready, now, reason);
+  add_condition(out, "ContainersReady", ready, now, reason);
+  if (!scheduled) add_condition(out, "PodScheduled", true, now);
   return out;
 }
 
@@ -63,18 +65,19 @@ json::array container_statuses(const json::value& pod, const std::string& now, b
   const std::string_view since = text_at(pod, {"status", "startTime"});
   const std::string_view started = since.empty() ? std::string_view(now) : since;
   for (const json::value& one : containers->get_array()) {
-    json::object status{{"name", text_at(one, "name")},
-                        {"ready", ready},
-                        {"restartCount", 0},
-                        {"image", text_at(one, "image")},
-                        {"imageID", ""},
-                        {"started", !done}};
+    json::object status({{"name", text_at(one, "name")},
+                         {"ready", ready},
+                         {"restartCount", 0},
+                         {"image", text_at(one, "image")},
+                         {"imageID", ""},
+                         {"started", !done}},
+                        out.storage());
     if (done) {
       status["state"] = {
           {"terminated",
            {{"exitCode", 0}, {"reason", "Completed"}, {"startedAt", started}, {"finishedAt", now}}}};
     } else {
-      status["state"] = {{"running", {{"startedAt", started}}}};
+      object_at(object_at(status, "state"), "running")["startedAt"] = started;
     }
     out.push_back(std::move(status));
   }
@@ -245,8 +248,8 @@ void Pods::end(const std::string& path, const json::value& object) {
   kube::Request request;
   request.method = "DELETE";
   request.path = path;
-  request.body = json::serialize(
-      json::object{{"gracePeriodSeconds", 0}, {"preconditions", {{"uid", text_at(object, {"metadata", "uid"})}}}});
+  request.body =
+      R"({"gracePeriodSeconds":0,"preconditions":{"uid":)" + quoted(text_at(object, {"metadata", "uid"})) + "}}";
   api_.handle(request, {kKubelet});
 }
 

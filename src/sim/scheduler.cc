@@ -331,10 +331,12 @@ void Scheduler::avoid_like(const json::value& term, const std::string& ns, Avoid
 }
 
 bool Scheduler::bind(const std::string& ns, const std::string& name, const std::string& node) {
-  const json::value binding = {{"apiVersion", "v1"},
-                               {"kind", "Binding"},
-                               {"metadata", {{"name", name}, {"namespace", ns}}},
-                               {"target", {{"kind", "Node"}, {"name", node}}}};
+  Scratch memory;
+  const json::value binding({{"apiVersion", "v1"},
+                             {"kind", "Binding"},
+                             {"metadata", {{"name", name}, {"namespace", ns}}},
+                             {"target", {{"kind", "Node"}, {"name", node}}}},
+                            memory.storage());
   const kube::Request request{.method = "POST",
                               .path = pod_path(ns, name) + "/binding",
                               .content_type = "application/json",

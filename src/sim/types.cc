@@ -285,11 +285,11 @@ std::string Field::go_type() const {
 }
 
 std::optional<std::string> conform_time(json::value& value, bool micro) {
-  const std::string text(std::string_view(value.get_string()));
+  const std::string_view text = value.get_string();
   const auto when = io::parse_rfc3339(text);
   if (!when || (micro && !is_micro(text))) return time_error(text, micro);
-  std::string shown = micro ? io::format_micro_time(*when) : io::format_whole_seconds(*when);
-  if (shown != text) value = std::move(shown);
+  const std::string shown = micro ? io::format_micro_time(*when) : io::format_whole_seconds(*when);
+  if (shown != text) value = shown;
   return std::nullopt;
 }
 

@@ -54,13 +54,14 @@ void write_replica_set_status(WorkloadWorld& world, const json::value& set, cons
     ready += pod->ready ? 1 : 0;
     available += is_available(*pod, min_ready, world.now(), again) ? 1 : 0;
   }
-  json::object status{{"replicas", replicas}};
+  Scratch memory;
+  json::object status({{"replicas", replicas}}, memory.storage());
   if (labelled > 0) status["fullyLabeledReplicas"] = labelled;
   if (ready > 0) status["readyReplicas"] = ready;
   if (available > 0) status["availableReplicas"] = available;
   status["terminatingReplicas"] = terminating;
   status["observedGeneration"] = generation_of(set);
-  world.write_status(path_of(kReplicaSetsPath, set), set, status);
+  world.write_status(path_of(kReplicaSetsPath, set), set, json::value(std::move(status)));
 }
 
 }  // namespace
@@ -73,7 +74,8 @@ Again tend_replica_set(WorkloadWorld& world, const json::value& set) {
     const int64_t missing = spec_number(set, "replicas", 1) - active;
     if (missing > kMostPodsAtOnce) sooner(again, io::Duration{0});
     for (int64_t i = 0; i < std::min(missing, kMostPodsAtOnce); ++i) {
-      const json::value pod = pod_from_template(set, "apps/v1", "ReplicaSet");
+      Scratch memory;
+      const json::value pod = pod_from_template(set, "apps/v1", "ReplicaSet", memory.storage());
       if (world.create(collection_in(kPodsPath, namespace_of(set)), pod)) continue;
       sooner(again, kRetryCreation);
       break;

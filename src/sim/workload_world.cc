@@ -90,13 +90,16 @@ void WorkloadWorld::merge(const std::string& path, const json::value& patch) {
 void WorkloadWorld::write_status(const std::string& path, const json::value& owner, const json::value& status) {
   const json::value* known = member(owner, "status");
   if (known && same(*known, status)) return;
-  json::object patch = status.get_object();
+  Scratch memory;
+  json::object patch(status.get_object(), memory.storage());
   if (known && known->is_object()) {
     for (const auto& one : known->get_object()) {
       if (!patch.contains(one.key())) patch[one.key()] = nullptr;
     }
   }
-  merge(path + "/status", {{"status", std::move(patch)}});
+  json::object whole(memory.storage());
+  whole["status"] = std::move(patch);
+  merge(path + "/status", json::value(std::move(whole)));
 }
 
 void WorkloadWorld::unfollow(const std::string& owner_uid, const std::string& path) {
@@ -179,14 +182,17 @@ bool is_available(const PodFacts& pod, int64_t min_ready_seconds, io::Wall now, 
   return false;
 }
 
-json::value controller_reference(const json::value& owner, std::string_view api_version, std::string_view kind) {
-  return {{"apiVersion", api_version}, {"kind", kind},       {"name", name_of(owner)},
-          {"uid", uid_of(owner)},      {"controller", true}, {"blockOwnerDeletion", true}};
+json::value controller_reference(const json::value& owner, std::string_view api_version, std::string_view kind,
+                                 json::storage_ptr memory) {
+  return json::value({{"apiVersion", api_version}, {"kind", kind},       {"name", name_of(owner)},
+                      {"uid", uid_of(owner)},      {"controller", true}, {"blockOwnerDeletion", true}},
+                     std::move(memory));
 }
 
-json::value pod_from_template(const json::value& owner, std::string_view api_version, std::string_view kind) {
+json::value pod_from_template(const json::value& owner, std::string_view api_version, std::string_view kind,
+                              json::storage_ptr memory) {
   const json::value* pod_template = find(owner, {"spec", "template"});
-  json::object meta;
+  json::object meta(memory);
   meta["generateName"] = std::string(name_of(owner)) + "-";
   meta["namespace"] = namespace_of(owner);
   if (pod_template) {
@@ -194,12 +200,18 @@ json::value pod_from_template(const json::value& owner, std::string_view api_ver
       if (const json::value* value = find(*pod_template, {"metadata", key})) meta[key] = *value;
     }
   }
-  meta["ownerReferences"] = json::array{controller_reference(owner, api_version, kind)};
+  meta["ownerReferences"].emplace_array().push_back(controller_reference(owner, api_version, kind, memory));
   const json::value* spec = pod_template ? member(*pod_template, "spec") : nullptr;
-  return {{"kind", "Pod"},
-          {"apiVersion", "v1"},
-          {"metadata", std::move(meta)},
-          {"spec", spec ? *spec : json::value(json::object())}};
+  json::object pod(memory);
+  pod["kind"] = "Pod";
+  pod["apiVersion"] = "v1";
+  pod["metadata"] = std::move(meta);
+  if (spec) {
+    pod["spec"] = *spec;
+  } else {
+    pod["spec"].emplace_object();
+  }
+  return json::value(std::move(pod));
 }
 
 std::string_view uid_of(const json::value& object) { return text_at(object, {"metadata", "uid"}); }

@@ -105,8 +105,10 @@ inline bool is_active(const json::value& pod) { return !is_terminating(pod) && !
 bool is_available(const json::value& pod, int64_t min_ready_seconds, io::Wall now, std::optional<io::Duration>& again);
 bool is_available(const PodFacts& pod, int64_t min_ready_seconds, io::Wall now, std::optional<io::Duration>& again);
 // A pod as the template of an owner says, controlled by it.
-json::value pod_from_template(const json::value& owner, std::string_view api_version, std::string_view kind);
-json::value controller_reference(const json::value& owner, std::string_view api_version, std::string_view kind);
+json::value pod_from_template(const json::value& owner, std::string_view api_version, std::string_view kind,
+                              json::storage_ptr memory = {});
+json::value controller_reference(const json::value& owner, std::string_view api_version, std::string_view kind,
+                                 json::storage_ptr memory = {});
 
 // --- small things -------------------------------------------------------------------------------------------------
 
