@@ -125,7 +125,8 @@ class HistoryWatch final : public Watch {
     if (start_.initial_end && start_.bookmarks) tell_bookmark(into, true);
   }
 
-  bool matches(const Text& text) const { return text && start_.selector.matches_text(text, [this](const Text& one) { return server_.parsed(one); });
+  bool matches(const Text& text) const {
+    return text && start_.selector.matches_text(text, [this](const Text& one) { return server_.parsed(one); });
   }
 
   void tell(std::string& into, const Past& past) {
@@ -172,7 +173,7 @@ class HistoryWatch final : public Watch {
   const Resource resource_;  // a copy: its definition may go
   Start start_;
   uint64_t seen_;
-  std::string bookmark_{};  // without a version
+  std::string bookmark_{};       // without a version
   size_t bookmark_version_ = 0;  // where that goes
   bool told_initial_ = false;
   bool told_columns_ = false;

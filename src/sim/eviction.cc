@@ -138,9 +138,12 @@ bool mark_as_target(json::value& pod, const std::string& now) {
   if (!known) known = &list.get_array().emplace_back(json::object());
   const bool was = text_at(*known, "status") == "True";
   const std::string since(was ? text_at(*known, "lastTransitionTime") : std::string_view(now));
-  json::value wanted({{"type", "DisruptionTarget"},        {"status", "True"},
-                      {"lastProbeTime", nullptr},          {"lastTransitionTime", since},
-                      {"reason", "EvictionByEvictionAPI"}, {"message", "Eviction API: evicting"}},
+  json::value wanted({{"type", "DisruptionTarget"},
+                      {"status", "True"},
+                      {"lastProbeTime", nullptr},
+                      {"lastTransitionTime", since},
+                      {"reason", "EvictionByEvictionAPI"},
+                      {"message", "Eviction API: evicting"}},
                      known->storage());
   if (*known == wanted) return false;
   *known = std::move(wanted);

@@ -28,9 +28,9 @@ std::optional<io::Duration> duration_in(std::string_view text) {
 
 void add_condition(json::array& to, const char* type, bool holds, const std::string& now,
                    const char* reason = nullptr) {
-  json::value out({{"type", type}, {"status", holds ? "True" : "False"}, {"lastProbeTime", nullptr},
-                   {"lastTransitionTime", now}},
-                  to.storage());
+  json::value out(
+      {{"type", type}, {"status", holds ? "True" : "False"}, {"lastProbeTime", nullptr}, {"lastTransitionTime", now}},
+      to.storage());
   if (reason) out.get_object()["reason"] = reason;
   to.push_back(std::move(out));
 }
@@ -74,8 +74,7 @@ json::array container_statuses(const json::value& pod, const std::string& now, b
                         out.storage());
     if (done) {
       status["state"] = {
-          {"terminated",
-           {{"exitCode", 0}, {"reason", "Completed"}, {"startedAt", started}, {"finishedAt", now}}}};
+          {"terminated", {{"exitCode", 0}, {"reason", "Completed"}, {"startedAt", started}, {"finishedAt", now}}}};
     } else {
       object_at(object_at(status, "state"), "running")["startedAt"] = started;
     }

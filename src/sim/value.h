@@ -58,7 +58,7 @@ class Scratch {
   json::storage_ptr storage() { return &memory_; }
 
  private:
-  unsigned char first_[64 << 10];
+  unsigned char first_[16 << 10];
   json::monotonic_resource memory_;
 };
 

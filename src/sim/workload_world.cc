@@ -184,8 +184,12 @@ bool is_available(const PodFacts& pod, int64_t min_ready_seconds, io::Wall now, 
 
 json::value controller_reference(const json::value& owner, std::string_view api_version, std::string_view kind,
                                  json::storage_ptr memory) {
-  return json::value({{"apiVersion", api_version}, {"kind", kind},       {"name", name_of(owner)},
-                      {"uid", uid_of(owner)},      {"controller", true}, {"blockOwnerDeletion", true}},
+  return json::value({{"apiVersion", api_version},
+                      {"kind", kind},
+                      {"name", name_of(owner)},
+                      {"uid", uid_of(owner)},
+                      {"controller", true},
+                      {"blockOwnerDeletion", true}},
                      std::move(memory));
 }
 
