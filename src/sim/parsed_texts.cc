@@ -16,6 +16,9 @@ struct Draft::Home {
 
 namespace {
 
+// As many objects as are on the move at once in a large plan.
+constexpr size_t kMostKept = 3000;
+
 // Homes come and go with every request: those that were left last are still near at hand.
 template <class T>
 struct Homes {
@@ -70,7 +73,7 @@ Parsed ParsedTexts::keep(const Text& text, Draft draft) {
   draft.home_->text = text;
   recent_.push_front(std::move(draft.home_));
   places_.emplace(text.get(), recent_.begin());
-  if (recent_.size() > kMost) forget(Text(recent_.back()->text));
+  if (recent_.size() > kMostKept) forget(Text(recent_.back()->text));
   return {recent_.front(), &recent_.front()->value};
 }
 

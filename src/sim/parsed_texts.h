@@ -46,8 +46,6 @@ class ParsedTexts {
   void forget(const Text& text);
 
  private:
-  // As many objects as are on the move at once in a large plan.
-  static constexpr size_t kMost = 6000;
   using Recent = std::list<std::shared_ptr<Draft::Home>>;  // the latest one first
   Recent recent_;
   std::unordered_map<const std::string*, Recent::iterator> places_;
