@@ -35,6 +35,7 @@ void append_encoded(std::string& out, std::string_view text) {
 }
 
 std::string url_decoded(std::string_view text, bool plus_is_space) {
+  if (text.find_first_of("%+") == std::string_view::npos) return std::string(text);
   std::string out;
   out.reserve(text.size());
   for (size_t i = 0; i < text.size(); ++i) {

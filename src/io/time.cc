@@ -25,10 +25,24 @@ CivilTime civil(Wall t) {
   return {std::chrono::year_month_day{day}, std::chrono::hh_mm_ss<Duration>{Duration{whole - day} + Duration{nanos}}};
 }
 
+// The number in two digits.
+void put_two(char* at, int64_t number) {
+  at[0] = static_cast<char>('0' + number / 10);
+  at[1] = static_cast<char>('0' + number % 10);
+}
+
+// By hand: the model writes more times than anything else. Years have four digits.
 std::string format_seconds(const CivilTime& c) {
-  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}", static_cast<int>(c.date.year()),
-                     static_cast<unsigned>(c.date.month()), static_cast<unsigned>(c.date.day()),
-                     c.clock.hours().count(), c.clock.minutes().count(), c.clock.seconds().count());
+  std::string out = "0000-00-00T00:00:00";
+  const int year = static_cast<int>(c.date.year());
+  put_two(&out[0], year / 100);
+  put_two(&out[2], year % 100);
+  put_two(&out[5], static_cast<unsigned>(c.date.month()));
+  put_two(&out[8], static_cast<unsigned>(c.date.day()));
+  put_two(&out[11], c.clock.hours().count());
+  put_two(&out[14], c.clock.minutes().count());
+  put_two(&out[17], c.clock.seconds().count());
+  return out;
 }
 
 bool digits(std::string_view& text, size_t count, int& out) {

@@ -100,7 +100,7 @@ Response ApiServer::remove_collection(const Ask& ask) {
   std::string items;
   store_.visit(*resource.collection, at, prefix, [&](const std::string& key, const Text& text) {
     if (!std::string_view(key).starts_with(prefix)) return false;
-    if (!selector->matches_text(*text)) return true;
+    if (!selector->matches_text(text, [this](const Text& one) { return parsed(one); })) return true;
     if (!items.empty()) items += ',';
     items += shown(resource, key, text, true);
     keys.push_back(key);
@@ -117,9 +117,10 @@ Response ApiServer::remove_one(const Resource& resource, const std::string& key,
   const std::string name(split_key(*resource.collection, key).second);
   const auto known = resource.collection->objects.find(key);
   if (known == resource.collection->objects.end()) return to_response(not_found(resource, name));
-  Scratch memory;
-  const json::value before = without_type(*parsed(known->second), memory.storage());
-  json::value object(before, memory.storage());
+  const Parsed found = parsed(known->second);
+  const json::value& before = *found;
+  Draft draft(before);
+  json::value& object = draft.value();
   json::object& meta = object.at("metadata").get_object();
   const std::string uid(text_at(object, {"metadata", "uid"}));
   if (const auto wrong = options.fails_for(resource, object)) return to_response(*wrong);
@@ -158,7 +159,7 @@ Response ApiServer::remove_one(const Resource& resource, const std::string& key,
   if (is_pod) {
     mark_pod(object, options.grace, loop_.wall_now());
     if (finalizers.empty() && integer_at(object, {"metadata", "deletionGracePeriodSeconds"}).value_or(0) == 0) {
-      return remove_marked_pod(resource, key, std::move(object), by, dry_run);
+      return remove_marked_pod(resource, key, std::move(draft), by, dry_run);
     }
   } else if (!deleting) {
     meta["deletionTimestamp"] = now_text();
@@ -168,8 +169,8 @@ Response ApiServer::remove_one(const Resource& resource, const std::string& key,
     }
   }
   if (is_namespace) object_at(object.get_object(), "status")["phase"] = "Terminating";
-  if (dry_run || object == before) return as_answer(object);
-  const Text stored = store(resource, key, std::move(object), by);
+  if (dry_run || same(object, before)) return as_answer(object);
+  const Text stored = store(resource, key, std::move(draft), by);
   Response response = answer_with(options.wait ? 202 : 200, shown(resource, key, stored, false));
   if (is_namespace) {
     terminating_.insert(name);
@@ -184,14 +185,13 @@ Response ApiServer::remove_one(const Resource& resource, const std::string& key,
 }
 
 // Its mark is a change of its own, which watches see before the pod goes.
-Response ApiServer::remove_marked_pod(const Resource& resource, const std::string& key, json::value pod,
+Response ApiServer::remove_marked_pod(const Resource& resource, const std::string& key, Draft pod,
                                       const std::string& by, bool dry_run) {
-  if (dry_run) return answer_with(200, resource.head() + json::serialize(pod).substr(1));
-  store(resource, key, json::value(pod, pod.storage()), by);
+  if (dry_run) return answer_with(200, resource.head() + json::serialize(pod.value()).substr(1));
+  store(resource, key, std::move(pod), by);
   // The answer has the version of its end.
-  pod.at("metadata").get_object()["resourceVersion"] = std::to_string(store_.next_version());
-  drop(resource, key, by);
-  return answer_with(200, resource.head() + json::serialize(pod).substr(1));
+  const Text last = drop(resource, key, by);
+  return answer_with(200, *last);
 }
 
 void ApiServer::remove_namespace_content(const std::string& ns, const std::string& by) {
@@ -288,7 +288,7 @@ void ApiServer::collect_garbage(const std::string& uid, const std::string& by) {
     if (dependents_.contains(owner)) continue;
     foreground_.erase(owner);
     for (const auto& [collection, resource] : std::map(stored_as_)) {
-      for (const auto& [key, text] : std::map(collection->objects)) {
+      for (const auto& [key, text] : std::map(collection->objects.all())) {
         if (text->find(owner) == std::string::npos || text->find(kForeground) == std::string::npos) continue;
         finish_foreground(resource, key, by);
       }

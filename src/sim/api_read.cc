@@ -128,9 +128,10 @@ FieldErrors wrong_list_options(const Query& query) {
 }  // namespace
 
 // As a client of this resource sees it: its version of the API, and without kind in lists of built-in kinds.
-std::string ApiServer::shown(const Resource& resource, std::string_view key, const Text& stored, bool in_list) const {
+void ApiServer::show(std::string& into, const Resource& resource, std::string_view key, const Text& stored,
+                     bool in_list) const {
   const Text text = fresh(*resource.collection, std::string(key), stored);
-  const size_t head = resource.collection->head.size();
+  const std::string_view rest = std::string_view(*text).substr(resource.collection->head.size());
   if (resource.is_events_v1()) {
     Scratch memory;
     json::value event = event_to_v1(*sim::parse(*text, memory.storage()));
@@ -138,11 +139,22 @@ std::string ApiServer::shown(const Resource& resource, std::string_view key, con
       event.get_object().stable_erase(event.get_object().find("kind"));
       event.get_object().stable_erase(event.get_object().find("apiVersion"));
     }
-    return json::serialize(event);
+    into += json::serialize(event);
+  } else if (in_list && !resource.custom) {
+    into += "{";
+    into += rest;
+  } else if (resource.storage) {
+    into += *text;
+  } else {
+    into += resource.head();
+    into += rest;
   }
-  if (in_list && !resource.custom) return "{" + text->substr(head);
-  if (resource.storage) return *text;
-  return resource.head() + text->substr(head);
+}
+
+std::string ApiServer::shown(const Resource& resource, std::string_view key, const Text& stored, bool in_list) const {
+  std::string out;
+  show(out, resource, key, stored, in_list);
+  return out;
 }
 
 // The version a read is answered with.
@@ -244,12 +256,12 @@ Response ApiServer::list(const Ask& ask) {
       ++remaining;
       return true;
     }
-    if (!selector->matches_text(*text)) return true;
+    if (!selector->matches_text(text, [this](const Text& one) { return parsed(one); })) return true;
     if (table) {
       table->add(shown(resource, key, text, false));
     } else {
       if (taken) items += ',';
-      items += shown(resource, key, text, true);
+      show(items, resource, key, text, true);
     }
     last = key;
     ++taken;

@@ -63,7 +63,7 @@ Response ApiServer::scale(const Ask& ask) {
   if (!version.empty()) wanted.at("metadata").get_object()["resourceVersion"] = version;
   Ask whole = ask;
   whole.subresource.clear();
-  Response response = change(whole, std::move(wanted), known->second, std::move(workload), true);
+  Response response = change(whole, Draft(wanted), known->second, workload, true);
   if (response.status == 200) response.body = json::serialize(scale_of(*parse(response.body)));
   return response;
 }

@@ -255,8 +255,9 @@ void ApiServer::announce(const Collection& collection, const Past& past, const s
 }
 
 // The object comes without kind and apiVersion; its text begins with them, so that lists can leave them out.
-Text ApiServer::store(const Resource& resource, const std::string& key, json::value object, const std::string& by) {
+Text ApiServer::store(const Resource& resource, const std::string& key, Draft draft, const std::string& by) {
   Collection& collection = *resource.collection;
+  json::value& object = draft.value();
   json::object& meta = object_at(object.get_object(), "metadata");
   meta["resourceVersion"] = std::to_string(store_.next_version());
   const std::string rest = json::serialize(object);
@@ -265,39 +266,42 @@ Text ApiServer::store(const Resource& resource, const std::string& key, json::va
   text.append(collection.head).append(rest, 1);
   const Past& past = store_.change(collection, key, std::make_shared<const std::string>(std::move(text)));
   const Text stored = past.object;
+  // Whoever is told may look at it.
+  const Parsed kept = parsed_.keep(stored, std::move(draft));
   const bool owned = meta.contains("ownerReferences");
   if (owned || (past.before && find_text(*past.before, "\"ownerReferences\"") != std::string::npos)) {
     const Parsed before = parsed(past.before);
-    follow_owners(collection, key, before.get(), &object);
+    follow_owners(collection, key, before.get(), kept.get());
   }
-  follow_node(collection, key, past.before, &object);
-  follow_budget(collection, key, past.before, &object);
+  follow_node(collection, key, past.before, kept.get());
+  follow_budget(collection, key, past.before, kept.get());
   if (collection.path == "/api/v1/events") {
     expiries_.push_back({loop_.now() + kEventLife, key, stored});
     if (!expiry_.pending()) expiry_.set(expiries_.front().at);
   }
+  const Text before = past.before;
   announce(collection, past, by);
+  if (before) parsed_.forget(before);
   if (stored_as_.at(&collection).kind == "CustomResourceDefinition") {
-    // What is learnt from it outlives the memory of the request.
-    define(json::value(object, json::storage_ptr()), false);
+    // What is learnt from it outlives its memory.
+    define(json::value(*kept, json::storage_ptr()), false);
   }
   return stored;
 }
 
-void ApiServer::drop(const Resource& resource, const std::string& key, const std::string& by) {
+Text ApiServer::drop(const Resource& resource, const std::string& key, const std::string& by) {
   Collection& collection = *resource.collection;
   const auto known = collection.objects.find(key);
-  if (known == collection.objects.end()) return;
+  if (known == collection.objects.end()) return nullptr;
   Scratch memory;
   json::value gone(*parsed(known->second), memory.storage());
   const std::string uid(text_at(gone, {"metadata", "uid"}));
-  gone.get_object().erase("kind");
-  gone.get_object().erase("apiVersion");
   gone.at("metadata").get_object()["resourceVersion"] = std::to_string(store_.next_version());
   std::string text = collection.head;
   const std::string rest = json::serialize(gone);
   text.append(rest, 1);
   const Past& past = store_.change(collection, key, nullptr, std::make_shared<const std::string>(std::move(text)));
+  const Text before = past.before, last = past.object;
   follow_owners(collection, key, &gone, nullptr);
   follow_node(collection, key, past.before, nullptr);
   follow_budget(collection, key, past.before, nullptr);
@@ -309,6 +313,8 @@ void ApiServer::drop(const Resource& resource, const std::string& key, const std
   collect_garbage(uid, by);
   if (!ns.empty() && terminating_.contains(ns)) finish_namespace(ns, by);
   if (resource.custom) finish_definition(resource.qualified(), by);
+  parsed_.forget(before);
+  return last;
 }
 
 void ApiServer::follow_owners(const Collection& collection, const std::string& key, const json::value* before,
@@ -318,6 +324,9 @@ void ApiServer::follow_owners(const Collection& collection, const std::string& k
     if (!owners || !owners->is_array()) return;
     for (const json::value& owner : owners->get_array()) visit(std::string(text_at(owner, "uid")));
   };
+  const json::value* had = before ? find(*before, {"metadata", "ownerReferences"}) : nullptr;
+  const json::value* has = now ? find(*now, {"metadata", "ownerReferences"}) : nullptr;
+  if (had && has && same(*had, *has)) return;
   const Dependent dependent{const_cast<Collection*>(&collection), key};
   each_owner(before, [&](const std::string& uid) {
     const auto known = dependents_.find(uid);
@@ -374,47 +383,58 @@ void ApiServer::expire_events() {
 void ApiServer::put(std::string_view path, const Json& object, std::string_view by) {
   const Ask ask = locate(path);
   const Text known = text(path);
-  Scratch memory;
-  json::value draft = *sim::parse(object.dump(), memory.storage());
-  if (!draft.is_object()) draft.emplace_object();
-  if (ask.resource->is_events_v1()) draft = event_from_v1(std::move(draft));
-  draft.get_object().erase("kind");
-  draft.get_object().erase("apiVersion");
-  json::object& meta = object_at(draft.get_object(), "metadata");
-  meta["name"] = ask.name;
-  if (!ask.ns.empty()) meta["namespace"] = ask.ns;
   const Parsed before = parsed(known);
-  if (before) meta["uid"] = text_at(*before, {"metadata", "uid"});
-  if (!meta.contains("uid")) meta["uid"] = random_.uuid();
-  const std::string_view created = before ? text_at(*before, {"metadata", "creationTimestamp"}) : "";
-  if (!meta.contains("creationTimestamp"))
-    meta["creationTimestamp"] = created.empty() ? std::string_view(now_text()) : created;
-  json::value raw(draft, memory.storage());
-  const bool wrong = ask.resource->type && conform(draft, *ask.resource->type);
-  store(*ask.resource, ask.key(), wrong ? std::move(raw) : std::move(draft), std::string(by));
+  std::string uid(before ? text_at(*before, {"metadata", "uid"}) : object.at("/metadata/uid").text().value_or(""));
+  if (uid.empty()) uid = random_.uuid();
+  const std::string given = object.dump();
+  const auto complete = [&] {
+    Draft draft;
+    json::value& value = draft.value();
+    value = *sim::parse(given, draft.storage());
+    if (!value.is_object()) value.emplace_object();
+    if (ask.resource->is_events_v1()) value = event_from_v1(std::move(value));
+    drop_type(value);
+    json::object& meta = object_at(value.get_object(), "metadata");
+    meta["name"] = ask.name;
+    if (!ask.ns.empty()) meta["namespace"] = ask.ns;
+    meta["uid"] = uid;
+    if (!meta.contains("creationTimestamp")) {
+      const std::string_view created = before ? text_at(*before, {"metadata", "creationTimestamp"}) : "";
+      meta["creationTimestamp"] = created.empty() ? std::string_view(now_text()) : created;
+    }
+    return draft;
+  };
+  Draft draft = complete();
+  const bool wrong = ask.resource->type && conform(draft.value(), *ask.resource->type);
+  store(*ask.resource, ask.key(), wrong ? complete() : std::move(draft), std::string(by));
 }
 
 void ApiServer::merge(std::string_view path, const Json& patch, std::string_view by) {
+  Scratch memory;
+  merge(path, *sim::parse(patch.dump(), memory.storage()), by);
+}
+
+void ApiServer::merge(std::string_view path, const json::value& patch, std::string_view by) {
   Ask ask;
   if (!locate_known(path, ask)) return;
   const auto known = ask.resource->collection->objects.find(ask.key());
   if (known == ask.resource->collection->objects.end()) return;
-  Scratch memory;
-  json::value before(*parsed(known->second), memory.storage());
-  before.get_object().erase("kind");
-  before.get_object().erase("apiVersion");
-  const json::value wanted = *sim::parse(patch.dump(), memory.storage());
+  const Parsed before = parsed(known->second);
   const auto merged = [&] {
-    json::value draft(before, memory.storage());
-    merge_patch(draft, wanted);
+    Draft draft(*before);
+    merge_patch(draft.value(), patch);
+    drop_type(draft.value());
     return draft;
   };
-  json::value draft = merged();
-  const bool wrong = ask.resource->type && conform(draft, *ask.resource->type);
+  Draft draft = merged();
+  const bool wrong = ask.resource->type && patch.is_object() &&
+                     conform_members(draft.value(), *ask.resource->type, patch.get_object());
   if (wrong) draft = merged();
-  draft.at("metadata").get_object()["uid"] = before.at("metadata").at("uid");
-  draft.at("metadata").get_object()["resourceVersion"] = before.at("metadata").at("resourceVersion");
-  if (draft != before) store(*ask.resource, ask.key(), std::move(draft), std::string(by));
+  json::object& meta = draft.value().at("metadata").get_object();
+  const json::object& known_meta = before->at("metadata").get_object();
+  meta["uid"] = known_meta.at("uid");
+  meta["resourceVersion"] = known_meta.at("resourceVersion");
+  if (!same(draft.value(), *before)) store(*ask.resource, ask.key(), std::move(draft), std::string(by));
 }
 
 void ApiServer::erase(std::string_view path, std::string_view by) {
@@ -430,6 +450,18 @@ Text ApiServer::text(std::string_view path) const {
   const Text text = fresh(*ask.resource->collection, known->first, known->second);
   if (ask.resource->storage) return text;
   return std::make_shared<const std::string>(shown(*ask.resource, known->first, text, false));
+}
+
+Parsed ApiServer::stored(std::string_view path) const {
+  Ask ask;
+  if (!locate_known(path, ask)) return nullptr;
+  const auto known = ask.resource->collection->objects.find(ask.key());
+  return known == ask.resource->collection->objects.end() ? nullptr : parsed(known->second);
+}
+
+Text ApiServer::pod_text(std::string_view key) const {
+  const auto known = pods_->objects.find(key);
+  return known == pods_->objects.end() ? nullptr : known->second;
 }
 
 Json ApiServer::object(std::string_view path) const {

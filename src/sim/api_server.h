@@ -98,6 +98,7 @@ class ApiServer {
   // /apis/coordination.k8s.io/v1/namespaces/kube-system/leases/x. A resource nobody defined is served from then on.
   void put(std::string_view path, const kube::Json& object, std::string_view by = "test");
   void merge(std::string_view path, const kube::Json& patch, std::string_view by = "test");
+  void merge(std::string_view path, const json::value& patch, std::string_view by);
   void erase(std::string_view path, std::string_view by = "test");
   // Null when there is none.
   kube::Json object(std::string_view path) const;
@@ -105,6 +106,11 @@ class ApiServer {
   // The same to look at, without a copy for each who does; null when there is none.
   Parsed value(std::string_view path) const { return parsed(text(path)); }
   Parsed parsed(const Text& text) const { return parsed_.of(text); }
+  // As it is stored, without what freshen() fills in.
+  Parsed stored(std::string_view path) const;
+  // A pod by namespace/name.
+  Text pod_text(std::string_view key) const;
+  Parsed pod(std::string_view key) const { return parsed(pod_text(key)); }
   // The pods that are bound to a node, as namespace/name.
   const FieldIndex::Keys& pods_on(std::string_view node) const { return pods_->on_node.keys(node); }
   // Every object of a resource ("/api/v1/nodes"), ordered by namespace and name.
@@ -131,12 +137,6 @@ class ApiServer {
   struct Ask;
   template <class T>
   using Either = tl::expected<T, Failure>;
-  // An object that is to be kept, and what is known of it now.
-  struct Draft {
-    json::value object;
-    Text known_text{};
-    json::value known{};
-  };
 
   // Where a request or path leads.
   tl::expected<Ask, kube::Response> understand(const kube::Request& request, const Caller& caller) const;
@@ -149,6 +149,8 @@ class ApiServer {
   kube::Response list(const Ask& ask);
   Either<uint64_t> version_to_read(const Ask& ask) const;
   std::string shown(const Resource& resource, std::string_view key, const Text& text, bool in_list) const;
+  // The same, at the end of another text.
+  void show(std::string& into, const Resource& resource, std::string_view key, const Text& text, bool in_list) const;
   Text fresh(const Collection& collection, const std::string& key, const Text& text) const;
 
   // Writing.
@@ -160,13 +162,13 @@ class ApiServer {
   kube::Response scale(const Ask& ask);
   kube::Response evict(const Ask& ask);
   std::optional<Failure> spend_budget(const Ask& ask, const json::value& pod, bool dry_run);
-  void mark_evicted(const Ask& ask, json::value pod);
+  void mark_evicted(const Ask& ask, Draft pod);
   Either<json::value> decode(const Resource& resource, const std::string& body, json::storage_ptr memory = {}) const;
   std::optional<Failure> conform_to(const Resource& resource, json::value& object) const;
   std::optional<Failure> check_namespace(const Ask& ask, std::string_view name) const;
-  Either<json::value> patched(const Ask& ask, const json::value& known);
-  kube::Response create_decoded(const Ask& ask, json::value object);
-  kube::Response change(const Ask& ask, json::value wanted, const Text& known_text, json::value known, bool patching);
+  Either<json::value> patched(const Ask& ask, const json::value& known, json::storage_ptr memory);
+  kube::Response create_decoded(const Ask& ask, Draft draft);
+  kube::Response change(const Ask& ask, Draft draft, const Text& known_text, const json::value& known, bool patching);
   kube::Response apply(const Ask& ask);
   void prepare_new(const Resource& resource, json::value& object) const;
   void prepare_change(const Ask& ask, json::value& object, const json::value& known) const;
@@ -178,8 +180,8 @@ class ApiServer {
   Either<Removal> removal_options(const Ask& ask) const;
   kube::Response remove_one(const Resource& resource, const std::string& key, const Removal& options,
                             const std::string& by, bool dry_run);
-  kube::Response remove_marked_pod(const Resource& resource, const std::string& key, json::value pod,
-                                   const std::string& by, bool dry_run);
+  kube::Response remove_marked_pod(const Resource& resource, const std::string& key, Draft pod, const std::string& by,
+                                   bool dry_run);
   void remove_namespace_content(const std::string& ns, const std::string& by);
   void finish_namespace(const std::string& ns, const std::string& by);
   void finish_definition(const std::string& name, const std::string& by);
@@ -187,8 +189,12 @@ class ApiServer {
   void finish_foreground(const Resource& resource, const std::string& key, const std::string& by);
 
   // Keeping.
-  Text store(const Resource& resource, const std::string& key, json::value object, const std::string& by);
-  void drop(const Resource& resource, const std::string& key, const std::string& by);
+  Text store(const Resource& resource, const std::string& key, Draft draft, const std::string& by);
+  Text store(const Resource& resource, const std::string& key, const json::value& object, const std::string& by) {
+    return store(resource, key, Draft(object), by);
+  }
+  // Its last text; null when there is none.
+  Text drop(const Resource& resource, const std::string& key, const std::string& by);
   void announce(const Collection& collection, const Past& past, const std::string& by);
   void follow_owners(const Collection& collection, const std::string& key, const json::value* before,
                      const json::value* now);

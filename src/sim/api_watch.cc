@@ -87,10 +87,13 @@ class HistoryWatch final : public Watch {
   const std::string& collection() const override { return resource_.collection->path; }
 
  private:
-  static void line(std::string& into, std::string_view type, std::string_view object) {
+  static void begin_line(std::string& into, std::string_view type) {
     into += "{\"type\":\"";
     into += type;
     into += "\",\"object\":";
+  }
+  static void line(std::string& into, std::string_view type, std::string_view object) {
+    begin_line(into, type);
     into += object;
     into += "}\n";
   }
@@ -106,7 +109,10 @@ class HistoryWatch final : public Watch {
       told_columns_ = true;
       return;
     }
-    line(into, type, server_.shown(resource_, key, text, false));
+    begin_line(into, type);
+    into.reserve(into.size() + text->size() + 64);
+    server_.show(into, resource_, key, text, false);
+    into += "}\n";
   }
 
   void tell_initial(std::string& into) {
@@ -119,7 +125,9 @@ class HistoryWatch final : public Watch {
     if (start_.initial_end && start_.bookmarks) tell_bookmark(into, true);
   }
 
-  bool matches(const Text& text) const { return text && start_.selector.matches_text(*text); }
+  bool matches(const Text& text) const {
+    return text && start_.selector.matches_text(text, [this](const Text& one) { return server_.parsed(one); });
+  }
 
   void tell(std::string& into, const Past& past) {
     if (!past.key.starts_with(start_.prefix)) return;
@@ -140,19 +148,33 @@ class HistoryWatch final : public Watch {
   }
 
   void tell_bookmark(std::string& into, bool end_of_initial) {
+    if (end_of_initial) return line(into, "BOOKMARK", bookmark_text(std::to_string(seen_), true));
+    // One comes every minute, and only its version is new.
+    constexpr std::string_view kVersion = "\"resourceVersion\":\"";
+    if (bookmark_.empty()) {
+      bookmark_ = bookmark_text("", false);
+      bookmark_version_ = bookmark_.find(kVersion) + kVersion.size();
+    }
+    std::string text = bookmark_;
+    line(into, "BOOKMARK", text.insert(bookmark_version_, std::to_string(seen_)));
+  }
+
+  std::string bookmark_text(const std::string& version, bool end_of_initial) const {
     json::value object = json::object();
     if (resource_.type) conform(object, *resource_.type);
     json::object& meta = object_at(object.get_object(), "metadata");
-    meta["resourceVersion"] = std::to_string(seen_);
+    meta["resourceVersion"] = version;
     if (end_of_initial) meta["annotations"] = {{"k8s.io/initial-events-end", "true"}};
     if (resource_.is_events_v1()) object = event_to_v1(std::move(object));
-    line(into, "BOOKMARK", resource_.head() + json::serialize(object).substr(1));
+    return resource_.head() + json::serialize(object).substr(1);
   }
 
   const ApiServer& server_;
   const Resource resource_;  // a copy: its definition may go
   Start start_;
   uint64_t seen_;
+  std::string bookmark_{};       // without a version
+  size_t bookmark_version_ = 0;  // where that goes
   bool told_initial_ = false;
   bool told_columns_ = false;
   bool over_ = false;

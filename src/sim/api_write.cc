@@ -248,15 +248,16 @@ std::optional<Failure> ApiServer::check_namespace(const Ask& ask, std::string_vi
 Response ApiServer::create(const Ask& ask) {
   if (const auto wrong = wrong_body_type(ask.request->content_type)) return to_response(*wrong);
   if (const auto wrong = wrong_write_options(ask.query, "CreateOptions", false)) return to_response(*wrong);
-  // All of this lives as long as the request.
-  Scratch memory;
-  auto object = decode(*ask.resource, ask.request->body, memory.storage());
+  Draft draft;
+  auto object = decode(*ask.resource, ask.request->body, draft.storage());
   if (!object) return to_response(object.error());
-  return create_decoded(ask, std::move(*object));
+  draft.value() = std::move(*object);
+  return create_decoded(ask, std::move(draft));
 }
 
-Response ApiServer::create_decoded(const Ask& ask, json::value object) {
+Response ApiServer::create_decoded(const Ask& ask, Draft draft) {
   const Resource& resource = *ask.resource;
+  json::value& object = draft.value();
   json::object& meta = object_at(object.get_object(), "metadata");
   const std::string given_ns(text_at(object, {"metadata", "namespace"}));
   if (resource.namespaced && !given_ns.empty() && given_ns != ask.ns) {
@@ -315,7 +316,7 @@ Response ApiServer::create_decoded(const Ask& ask, json::value object) {
     if (resource.is_events_v1()) object = event_to_v1(std::move(object));
     return answer_with(201, resource.head() + json::serialize(object).substr(1));
   }
-  const Text stored = store(resource, key, std::move(object), ask.caller.client);
+  const Text stored = store(resource, key, std::move(draft), ask.caller.client);
   return answer_with(201, shown(resource, key, stored, false));
 }
 
@@ -333,8 +334,8 @@ Response ApiServer::update(const Ask& ask) {
   const Resource& resource = *ask.resource;
   if (const auto wrong = wrong_body_type(ask.request->content_type)) return to_response(*wrong);
   if (const auto wrong = wrong_write_options(ask.query, "UpdateOptions", false)) return to_response(*wrong);
-  Scratch memory;
-  auto object = decode(resource, ask.request->body, memory.storage());
+  Draft draft;
+  auto object = decode(resource, ask.request->body, draft.storage());
   if (!object) {
     // The kind of a custom resource is looked at last.
     const bool exists = resource.collection->objects.contains(ask.key());
@@ -364,10 +365,12 @@ Response ApiServer::update(const Ask& ask) {
     }
     const std::string_view version = text_at(*object, {"metadata", "resourceVersion"});
     if (!is_version(version)) return to_response(no_version(version));
-    return create_decoded(ask, std::move(*object));
+    draft.value() = std::move(*object);
+    return create_decoded(ask, std::move(draft));
   }
-  json::value before = without_type(*parsed(known->second), memory.storage());
-  return change(ask, std::move(*object), known->second, std::move(before), false);
+  draft.value() = std::move(*object);
+  const Parsed before = parsed(known->second);
+  return change(ask, std::move(draft), known->second, *before, false);
 }
 
 Response ApiServer::patch(const Ask& ask) {
@@ -389,30 +392,36 @@ Response ApiServer::patch(const Ask& ask) {
   if (applies) return apply(ask);
   const auto known = resource.collection->objects.find(ask.key());
   if (known == resource.collection->objects.end()) return to_response(not_found(resource, ask.name));
-  // All of this lives as long as the request.
-  Scratch memory;
-  json::value before(*parsed(known->second), memory.storage());
-  auto wanted = patched(ask, resource.is_events_v1() ? event_to_v1(before) : before);
+  const Parsed before = parsed(known->second);
+  Draft draft;
+  auto wanted = patched(ask, *before, draft.storage());
   if (!wanted) return to_response(wanted.error());
-  drop_type(before);
-  return change(ask, std::move(*wanted), known->second, std::move(before), true);
+  draft.value() = std::move(*wanted);
+  return change(ask, std::move(draft), known->second, *before, true);
 }
 
 // The object as the patch makes it.
-ApiServer::Either<json::value> ApiServer::patched(const Ask& ask, const json::value& known) {
+ApiServer::Either<json::value> ApiServer::patched(const Ask& ask, const json::value& known, json::storage_ptr memory) {
   const Resource& resource = *ask.resource;
   const std::string& body = ask.request->body;
   const std::string_view type = media_type(ask.request->content_type);
   const bool operations = type == "application/json-patch+json";
-  const auto patch = sim::parse(body, known.storage());
+  Scratch of_patch;
+  const auto patch = sim::parse(body, of_patch.storage());
   if (!patch) return tl::unexpected(bad_request("error decoding patch: " + go_syntax_error(body)));
   if (operations ? !patch->is_array() : !patch->is_object()) {
     return tl::unexpected(bad_request("error decoding patch: json: cannot unmarshal " + std::string(go_kind(*patch)) +
                                       " into Go value of type " +
                                       (operations ? "[]handlers.jsonPatchOp" : "map[string]interface {}")));
   }
-  json::value object(known, known.storage());
-  if (!resource.storage) object.get_object()["apiVersion"] = resource.api_version();
+  const auto as_seen = [&](json::storage_ptr storage) {
+    json::value seen(known, std::move(storage));
+    if (resource.is_events_v1()) seen = event_to_v1(std::move(seen));
+    seen.get_object()["kind"] = resource.kind;
+    seen.get_object()["apiVersion"] = resource.api_version();
+    return seen;
+  };
+  json::value object = as_seen(memory);
   if (operations) {
     if (!json_patch(object, patch->get_array())) {
       return tl::unexpected(Failure{.code = 422,
@@ -449,7 +458,7 @@ ApiServer::Either<json::value> ApiServer::patched(const Ask& ask, const json::va
   if (resource.is_events_v1()) object = event_from_v1(std::move(object));
   drop_type(object);
   if (const auto failure = conform_to(resource, object)) {
-    json::value again = known;
+    json::value again = as_seen({});
     if (!operations) merge_patch(again, *patch);
     if (type == "application/strategic-merge-patch+json") {
       const std::string why = failure->message.substr(failure->message.find("json: ") + 6);
@@ -475,7 +484,7 @@ namespace {
 bool same_member(const json::value& a, const json::value& b, std::string_view key) {
   const json::value* left = member(a, key);
   const json::value* right = member(b, key);
-  return left && right ? *left == *right : left == right;
+  return left && right ? same(*left, *right) : left == right;
 }
 
 // What generation counts: the spec, of custom resources all but metadata and status.
@@ -529,9 +538,10 @@ void ApiServer::prepare_change(const Ask& ask, json::value& object, const json::
   }
 }
 
-Response ApiServer::change(const Ask& ask, json::value wanted, const Text& known_text, json::value known,
+Response ApiServer::change(const Ask& ask, Draft draft, const Text& known_text, const json::value& known,
                            bool patching) {
   const Resource& resource = *ask.resource;
+  json::value& wanted = draft.value();
   const std::string key = ask.key();
   const std::string version(text_at(known, {"metadata", "resourceVersion"}));
   const std::string uid(text_at(known, {"metadata", "uid"}));
@@ -555,7 +565,7 @@ Response ApiServer::change(const Ask& ask, json::value wanted, const Text& known
   if (!resource.namespaced) object_at(wanted.get_object(), "metadata").erase("namespace");
   prepare_change(ask, wanted, known);
   wanted.at("metadata").get_object()["resourceVersion"] = version;
-  if (wanted == known) return answer_with(200, shown(resource, key, known_text, false));
+  if (same(wanted, known)) return answer_with(200, shown(resource, key, known_text, false));
 
   FieldErrors errors = validate_change(resource, wanted, known);
   if (resource.schema) {
@@ -587,7 +597,7 @@ Response ApiServer::change(const Ask& ask, json::value wanted, const Text& known
     drop(resource, key, ask.caller.client);
     return response;
   }
-  const Text stored = store(resource, key, std::move(wanted), ask.caller.client);
+  const Text stored = store(resource, key, std::move(draft), ask.caller.client);
   Response response = answer_with(200, shown(resource, key, stored, false));
   if (namespaces && terminating_.contains(ask.name)) finish_namespace(ask.name, ask.caller.client);
   return response;
@@ -628,9 +638,9 @@ Response ApiServer::apply(const Ask& ask) {
   if (!merged) return to_response(merged.error());
   object_at(merged->get_object(), "metadata")["name"] = ask.name;
   if (const auto wrong = conform_to(resource, *merged)) return to_response(*wrong);
-  if (exists) return change(ask, std::move(*merged), known->second, std::move(before), true);
+  if (exists) return change(ask, Draft(*merged), known->second, before, true);
   merged->at("metadata").get_object().erase("resourceVersion");
-  return create_decoded(ask, std::move(*merged));
+  return create_decoded(ask, Draft(*merged));
 }
 
 }  // namespace careen::sim

@@ -25,8 +25,9 @@ std::string why_not(const json::value& pod) {
 void set_scheduled(json::value& pod, const std::string& now) {
   json::value& conditions = object_at(pod.get_object(), "status")["conditions"];
   if (!conditions.is_array()) conditions.emplace_array();
-  json::value scheduled{
-      {"type", "PodScheduled"}, {"status", "True"}, {"lastProbeTime", nullptr}, {"lastTransitionTime", now}};
+  json::value scheduled(
+      {{"type", "PodScheduled"}, {"status", "True"}, {"lastProbeTime", nullptr}, {"lastTransitionTime", now}},
+      conditions.storage());
   for (json::value& one : conditions.get_array()) {
     if (text_at(one, "type") != "PodScheduled") continue;
     one = std::move(scheduled);
@@ -54,7 +55,8 @@ void ApiServer::take_topology(json::value& pod, std::string_view node) const {
 }
 
 Response ApiServer::bind(const Ask& ask) {
-  const auto binding = parse(ask.request->body);
+  Scratch memory;
+  const auto binding = sim::parse(ask.request->body, memory.storage());
   const std::string node(binding ? text_at(*binding, {"target", "name"}) : "");
   if (binding && text_at(*binding, {"metadata", "name"}) != ask.name) {
     return to_response(bad_request("name in URL does not match name in Binding object"));
@@ -62,8 +64,8 @@ Response ApiServer::bind(const Ask& ask) {
   const auto known = ask.resource->collection->objects.find(ask.key());
   if (known == ask.resource->collection->objects.end()) return to_response(not_found(*ask.resource, ask.name));
   if (node.empty()) return to_response(invalid_object("Binding", "", ask.name, {required("target.name")}));
-  Scratch memory;
-  json::value pod = without_type(*parsed(known->second), memory.storage());
+  Draft draft(*parsed(known->second));
+  json::value& pod = draft.value();
   if (const std::string why = why_not(pod); !why.empty()) {
     Failure failure = conflict(*ask.resource, ask.name, why);
     failure.kind = "pods/binding";
@@ -73,7 +75,7 @@ Response ApiServer::bind(const Ask& ask) {
   object_at(pod.get_object(), "spec")["nodeName"] = node;
   take_topology(pod, node);
   set_scheduled(pod, now_text());
-  if (!ask.dry_run()) store(*ask.resource, ask.key(), std::move(pod), ask.caller.client);
+  if (!ask.dry_run()) store(*ask.resource, ask.key(), std::move(draft), ask.caller.client);
   return answer_with(201, R"({"kind":"Status","apiVersion":"v1","metadata":{},"status":"Success","code":201})");
 }
 

@@ -71,9 +71,13 @@ void fill_pod(json::object& pod) {
     });
     if (known) continue;
     tolerations.get_array().push_back(
-        {{"key", key}, {"operator", "Exists"}, {"effect", "NoExecute"}, {"tolerationSeconds", 300}});
+        json::value({{"key", key}, {"operator", "Exists"}, {"effect", "NoExecute"}, {"tolerationSeconds", 300}},
+                    tolerations.storage()));
   }
-  pod["status"] = {{"phase", "Pending"}, {"qosClass", quality(spec)}};
+  json::object& status = object_at(pod, "status");
+  status.clear();
+  status["phase"] = "Pending";
+  status["qosClass"] = quality(spec);
 }
 
 void fill_definition(json::object& definition) {

@@ -35,6 +35,16 @@ std::string wrong_share(const json::value& value) {
   return "invalid value for IntOrString: invalid value " + json::serialize(value) + ": string is not a percentage";
 }
 
+// The labels and the owners.
+bool same_belongings(const json::value& a, const json::value& b) {
+  for (const char* key : {"labels", "ownerReferences"}) {
+    const json::value* left = find(a, {"metadata", key});
+    const json::value* right = find(b, {"metadata", key});
+    if (left && right ? !same(*left, *right) : left != right) return false;
+  }
+  return true;
+}
+
 // Disruptions that were granted and whose pods are not yet seen going.
 struct Granted {
   json::object kept{};
@@ -82,7 +92,14 @@ void Disruption::note_pod(const Change& change) {
     pods.erase(known);
     return;
   }
-  PodFacts facts = facts_of(*api_.parsed(change.object));
+  const Parsed pod_now = api_.parsed(change.object);
+  if (known != pods.end() && change.type == Change::Type::modified &&
+      same_belongings(*api_.parsed(change.before), *pod_now)) {
+    known->second.ready = is_ready(*pod_now);
+    known->second.deleting = find(*pod_now, {"metadata", "deletionTimestamp"}) != nullptr;
+    return;
+  }
+  PodFacts facts = facts_of(*pod_now);
   if (known != pods.end() && known->second.labels == facts.labels) {
     facts.budgets = std::move(known->second.budgets);
     known->second = std::move(facts);
@@ -243,9 +260,11 @@ Disruption::OrWhy<std::optional<std::pair<std::string, int64_t>>> Disruption::sc
 Disruption::OrWhy<int64_t> Disruption::scale_of(const std::string& ns, const Selected& pods) const {
   std::map<std::string, int64_t> scales;
   std::set<std::string_view> seen;
+  std::string_view latest;  // mostly all have one controller
   for (const auto& [name, pod] : pods) {
     const auto& controller = pod->controller;
-    if (!controller || !seen.insert(controller->uid).second) continue;
+    if (!controller || controller->uid == latest || !seen.insert(controller->uid).second) continue;
+    latest = controller->uid;
     const auto found = scale_of(ns, *controller);
     if (!found) return tl::unexpected(found.error());
     if (!*found) return tl::unexpected("found no controllers for pod \"" + name + "\"");
@@ -318,8 +337,7 @@ void Disruption::sync(const Key& key) {
     update_disruption_allowed(status, now);
   }
   if (status != before) {
-    const auto patch = kube::Json::parse(json::serialize(json::object{{"status", status}}));
-    api_.merge(path, *patch, kControllerManager);
+    api_.merge(path, json::value{{"status", status}}, kControllerManager);
   }
   if (granted.recheck_at) wake(key, *granted.recheck_at - loop_.wall_now() + delay_);
 }

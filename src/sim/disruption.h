@@ -14,6 +14,7 @@
 #include "io/loop.h"
 #include "kube/label_selector.h"
 #include "sim/api_server.h"
+#include "sim/by_name.h"
 #include "sim/selector_index.h"
 
 namespace careen::sim {
@@ -48,7 +49,7 @@ class Disruption {
   struct Place {
     std::map<std::string, Budget> budgets{};
     SelectorIndex selectors{};
-    std::map<std::string, PodFacts> pods{};
+    ByName<PodFacts> pods{};
   };
   using Key = std::pair<std::string, std::string>;  // namespace, name
   // How many pods there should be, and how many of them healthy; or why nobody knows.

@@ -127,8 +127,8 @@ std::optional<Failure> unequal_dry_run(const Query& query, const json::value* op
                             "] and [" + asked + "]"};
 }
 
-// The condition that tells why the pod ends.
-void mark_as_target(json::value& pod, const std::string& now) {
+// The condition that tells why the pod ends. False when it is there already.
+bool mark_as_target(json::value& pod, const std::string& now) {
   json::value& list = object_at(pod.get_object(), "status")["conditions"];
   if (!list.is_array()) list.emplace_array();
   json::value* known = nullptr;
@@ -138,9 +138,16 @@ void mark_as_target(json::value& pod, const std::string& now) {
   if (!known) known = &list.get_array().emplace_back(json::object());
   const bool was = text_at(*known, "status") == "True";
   const std::string since(was ? text_at(*known, "lastTransitionTime") : std::string_view(now));
-  *known = {{"type", "DisruptionTarget"},        {"status", "True"},
-            {"lastProbeTime", nullptr},          {"lastTransitionTime", since},
-            {"reason", "EvictionByEvictionAPI"}, {"message", "Eviction API: evicting"}};
+  json::value wanted({{"type", "DisruptionTarget"},
+                      {"status", "True"},
+                      {"lastProbeTime", nullptr},
+                      {"lastTransitionTime", since},
+                      {"reason", "EvictionByEvictionAPI"},
+                      {"message", "Eviction API: evicting"}},
+                     known->storage());
+  if (*known == wanted) return false;
+  *known = std::move(wanted);
+  return true;
 }
 
 }  // namespace
@@ -171,13 +178,14 @@ Response ApiServer::evict(const Ask& ask) {
 
   const auto known = ask.resource->collection->objects.find(ask.key());
   if (known == ask.resource->collection->objects.end()) return to_response(not_found(*ask.resource, ask.name));
-  json::value pod = without_type(*parsed(known->second), memory.storage());
+  const Parsed found = parsed(known->second);
+  const json::value& pod = *found;
   if (!ignores_budgets(pod)) {
     if (const auto refused = spend_budget(ask, pod, removal->dry_run)) return to_response(*refused);
   }
   // What the budget gave is spent even when the pod turns out to be a different one.
   if (const auto wrong = removal->fails_for(*ask.resource, pod)) return to_response(*wrong);
-  if (!removal->dry_run) mark_evicted(ask, std::move(pod));
+  if (!removal->dry_run) mark_evicted(ask, Draft(pod));
   // Its version is another one now.
   removal->version.clear();
   const Response removed = remove_one(*ask.resource, ask.key(), *removal, ask.caller.client, removal->dry_run);
@@ -185,10 +193,8 @@ Response ApiServer::evict(const Ask& ask) {
   return answer_with(201, R"({"kind":"Status","apiVersion":"v1","metadata":{},"status":"Success","code":201})");
 }
 
-void ApiServer::mark_evicted(const Ask& ask, json::value pod) {
-  const json::value before(pod, pod.storage());
-  mark_as_target(pod, now_text());
-  if (pod != before) store(*ask.resource, ask.key(), std::move(pod), ask.caller.client);
+void ApiServer::mark_evicted(const Ask& ask, Draft pod) {
+  if (mark_as_target(pod.value(), now_text())) store(*ask.resource, ask.key(), std::move(pod), ask.caller.client);
 }
 
 // Takes one disruption from the pod's budget, if it has one and is counted by it.
@@ -211,8 +217,8 @@ std::optional<Failure> ApiServer::spend_budget(const Ask& ask, const json::value
   if (auto refused = refusal_of(*found)) return refused;
   if (dry_run) return std::nullopt;
 
-  Scratch memory;
-  json::value budget = without_type(*found, memory.storage());
+  Draft draft(*found);
+  json::value& budget = draft.value();
   json::object& status = budget.at("status").get_object();
   const int64_t left = number_of(budget, "disruptionsAllowed") - 1;
   status["disruptionsAllowed"] = left;
@@ -220,7 +226,7 @@ std::optional<Failure> ApiServer::spend_budget(const Ask& ask, const json::value
   object_at(status, "disruptedPods")[ask.name] = now_text();
   conform(budget, *budgets.type);
   const std::string name(text_at(budget, {"metadata", "name"}));
-  store(budgets, ask.key_of(name), std::move(budget), "kube-apiserver");
+  store(budgets, ask.key_of(name), std::move(draft), "kube-apiserver");
   return std::nullopt;
 }
 

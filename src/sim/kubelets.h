@@ -12,6 +12,7 @@
 
 #include "io/loop.h"
 #include "sim/api_server.h"
+#include "sim/by_name.h"
 
 namespace careen::sim {
 
@@ -65,7 +66,7 @@ class Kubelets {
 
   io::Loop& loop_;
   ApiServer& api_;
-  std::map<std::string, Kubelet, std::less<>> kubelets_;
+  ByName<Kubelet> kubelets_;
   std::vector<std::function<void(const std::string&)>> followers_;
 };
 

@@ -9,7 +9,7 @@ namespace {
 // etcd is compacted every five minutes; small histories are kept whole, large ones never outgrow memory.
 constexpr io::Duration kRemembered = io::minutes{5};
 constexpr size_t kFewest = 1000;
-constexpr size_t kMost = 50'000;
+constexpr size_t kMost = 20'000;
 
 }  // namespace
 
@@ -36,6 +36,20 @@ const FieldIndex::Keys& FieldIndex::keys(std::string_view value) const {
   return known == keys_.end() ? none : known->second;
 }
 
+Text Objects::put(const std::string& key, Text text) {
+  if (const auto place = places_.find(key); place != places_.end()) {
+    return std::exchange(place->second->second, std::move(text));
+  }
+  const auto made = ordered_.emplace(key, std::move(text)).first;
+  places_.emplace(made->first, made);
+  return nullptr;
+}
+
+void Objects::erase(Ordered::const_iterator object) {
+  places_.erase(object->first);
+  ordered_.erase(object);
+}
+
 Collection& ObjectStore::collection(const std::string& path, bool namespaced) {
   Collection& found = collections_[path];
   found.path = path;
@@ -54,8 +68,7 @@ const Past& ObjectStore::change(Collection& collection, const std::string& key, 
   past.at = loop_.now();
   past.key = key;
   if (object) {
-    Text& slot = collection.objects[key];
-    past.before = std::exchange(slot, object);
+    past.before = collection.objects.put(key, object);
     past.object = std::move(object);
   } else {
     const auto known = collection.objects.find(key);

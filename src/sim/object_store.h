@@ -10,9 +10,11 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "io/loop.h"
+#include "sim/by_name.h"
 
 namespace careen::sim {
 
@@ -39,7 +41,32 @@ class FieldIndex {
   const Keys& keys(std::string_view value) const;
 
  private:
-  std::map<std::string, Keys, std::less<>> keys_;
+  ByName<Keys> keys_;
+};
+
+// Texts by key: in the order of keys, which lists follow, and found without a walk down a tree.
+class Objects {
+ public:
+  using Ordered = std::map<std::string, Text, std::less<>>;
+  Ordered::const_iterator begin() const { return ordered_.begin(); }
+  Ordered::const_iterator end() const { return ordered_.end(); }
+  Ordered::const_iterator lower_bound(std::string_view key) const { return ordered_.lower_bound(key); }
+  Ordered::const_iterator find(std::string_view key) const {
+    const auto place = places_.find(key);
+    return place == places_.end() ? ordered_.end() : Ordered::const_iterator(place->second);
+  }
+  bool contains(std::string_view key) const { return places_.contains(key); }
+  const Text& at(std::string_view key) const { return places_.at(key)->second; }
+  bool empty() const { return ordered_.empty(); }
+  const Ordered& all() const { return ordered_; }
+
+  // What was there.
+  Text put(const std::string& key, Text text);
+  void erase(Ordered::const_iterator object);
+
+ private:
+  Ordered ordered_;
+  std::unordered_map<std::string_view, Ordered::iterator> places_;  // names are those of ordered_
 };
 
 // The objects of one resource in all namespaces, by "namespace/name" or "name".
@@ -47,7 +74,7 @@ struct Collection {
   std::string path;
   bool namespaced = false;
   std::string head;  // how the text of its objects begins, up to where kinds differ: {"kind":"Node","apiVersion":"v1",
-  std::map<std::string, Text, std::less<>> objects;
+  Objects objects;
   std::deque<Past> history;
   FieldIndex on_node;  // of pods that are bound: spec.nodeName
 };

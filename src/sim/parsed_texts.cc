@@ -1,25 +1,87 @@
 #include "sim/parsed_texts.h"
 
-#include <cstdint>
+#include <utility>
+#include <vector>
 
 namespace careen::sim {
 
-struct ParsedTexts::Entry {
-  explicit Entry(const Text& read)
-      : text(read), memory(first, sizeof first), value(*sim::parse(*read, json::storage_ptr(&memory))) {}
+struct Draft::Home {
+  Home() : memory(first, sizeof first), value(json::storage_ptr(&memory)) {}
 
-  const Text text;  // held, so that no other can have its address
-  unsigned char first[6 << 10];
+  Text text{};  // held, so that no other can have its address
+  unsigned char first[8 << 10];
   json::monotonic_resource memory;
-  const json::value value;
+  json::value value;
 };
+
+namespace {
+
+// As many objects as are on the move at once in a large plan.
+constexpr size_t kMostKept = 3000;
+
+// Homes come and go with every request: those that were left last are still near at hand.
+template <class T>
+struct Homes {
+  using value_type = T;
+  Homes() = default;
+  template <class U>
+  Homes(const Homes<U>&) {}  // NOLINT
+  T* allocate(size_t) {
+    if (spare().empty()) return static_cast<T*>(::operator new(sizeof(T)));
+    void* const out = spare().back();
+    spare().pop_back();
+    return static_cast<T*>(out);
+  }
+  void deallocate(T* home, size_t) {
+    if (spare().size() < kSpare) return spare().push_back(home);
+    ::operator delete(home);
+  }
+  friend bool operator==(const Homes&, const Homes&) { return true; }
+
+ private:
+  static constexpr size_t kSpare = 64;
+  static std::vector<void*>& spare() {
+    static auto* const list = new std::vector<void*>();  // never gone: the last homes may be left late
+    return *list;
+  }
+};
+
+}  // namespace
+
+Draft::Draft() : home_(std::allocate_shared<Home>(Homes<Home>())) {}
+Draft::Draft(const json::value& object) : Draft() { home_->value = json::value(object, storage()); }
+Draft::~Draft() = default;
+Draft::Draft(Draft&&) noexcept = default;
+Draft& Draft::operator=(Draft&&) noexcept = default;
+
+json::value& Draft::value() { return home_->value; }
+json::storage_ptr Draft::storage() { return json::storage_ptr(&home_->memory); }
 
 Parsed ParsedTexts::of(const Text& text) {
   if (!text) return nullptr;
-  const auto address = reinterpret_cast<uintptr_t>(text.get());
-  std::shared_ptr<const Entry>& place = recent_[(address >> 4 ^ address >> 12) % recent_.size()];
-  if (!place || place->text != text) place = std::make_shared<const Entry>(text);
-  return {place, &place->value};
+  if (const auto known = places_.find(text.get()); known != places_.end()) {
+    recent_.splice(recent_.begin(), recent_, known->second);
+    return {recent_.front(), &recent_.front()->value};
+  }
+  Draft draft;
+  draft.value() = *sim::parse(*text, draft.storage());
+  drop_type(draft.value());
+  return keep(text, std::move(draft));
+}
+
+Parsed ParsedTexts::keep(const Text& text, Draft draft) {
+  draft.home_->text = text;
+  recent_.push_front(std::move(draft.home_));
+  places_.emplace(text.get(), recent_.begin());
+  if (recent_.size() > kMostKept) forget(Text(recent_.back()->text));
+  return {recent_.front(), &recent_.front()->value};
+}
+
+void ParsedTexts::forget(const Text& text) {
+  const auto known = places_.find(text.get());
+  if (known == places_.end()) return;
+  recent_.erase(known->second);
+  places_.erase(known);
 }
 
 }  // namespace careen::sim

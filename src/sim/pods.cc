@@ -9,8 +9,6 @@
 
 namespace careen::sim {
 
-using kube::Json;
-
 namespace {
 
 constexpr const char* kKubelet = "kubelet";
@@ -28,16 +26,19 @@ std::optional<io::Duration> duration_in(std::string_view text) {
   return std::chrono::duration_cast<io::Duration>(std::chrono::duration<double>(seconds));
 }
 
-Json condition(const char* type, bool holds, const std::string& now, const char* reason = nullptr) {
-  Json out = Json::object(
-      {{"type", type}, {"status", holds ? "True" : "False"}, {"lastProbeTime", nullptr}, {"lastTransitionTime", now}});
-  if (reason) out.set({"reason"}, reason);
-  return out;
+void add_condition(json::array& to, const char* type, bool holds, const std::string& now,
+                   const char* reason = nullptr) {
+  json::value out(
+      {{"type", type}, {"status", holds ? "True" : "False"}, {"lastProbeTime", nullptr}, {"lastTransitionTime", now}},
+      to.storage());
+  if (reason) out.get_object()["reason"] = reason;
+  to.push_back(std::move(out));
 }
 
 // What its kubelet does not say itself stays: PodScheduled, DisruptionTarget, those of others.
-Json conditions_of(const json::value& pod, const std::string& now, bool ready, bool done) {
-  Json out = Json::array();
+json::array conditions_of(const json::value& pod, const std::string& now, bool ready, bool done,
+                          json::storage_ptr memory) {
+  json::array out(std::move(memory));
   const json::value* known = find(pod, {"status", "conditions"});
   bool scheduled = false;
   if (known && known->is_array()) {
@@ -45,35 +46,37 @@ Json conditions_of(const json::value& pod, const std::string& now, bool ready, b
       const std::string_view type = text_at(one, "type");
       if (type == "Initialized" || type == "Ready" || type == "ContainersReady") continue;
       scheduled |= type == "PodScheduled";
-      out.push_back(Json(kube::JsonView(&one)));
+      out.push_back(one);
     }
   }
   const char* reason = ready ? nullptr : done ? "PodCompleted" : "ContainersNotReady";
-  out.push_back(condition("Initialized", true, now, done ? "PodCompleted" : nullptr));
-  out.push_back(condition("Ready", ready, now, reason));
-  out.push_back(condition("ContainersReady", ready, now, reason));
-  if (!scheduled) out.push_back(condition("PodScheduled", true, now));
+  add_condition(out, "Initialized", true, now, done ? "PodCompleted" : nullptr);
+  add_condition(out, "Ready", ready, now, reason);
+  add_condition(out, "ContainersReady", ready, now, reason);
+  if (!scheduled) add_condition(out, "PodScheduled", true, now);
   return out;
 }
 
-Json container_statuses(const json::value& pod, const std::string& now, bool ready, bool done) {
-  Json out = Json::array();
+json::array container_statuses(const json::value& pod, const std::string& now, bool ready, bool done,
+                               json::storage_ptr memory) {
+  json::array out(std::move(memory));
   const json::value* containers = find(pod, {"spec", "containers"});
   if (!containers || !containers->is_array()) return out;
   const std::string_view since = text_at(pod, {"status", "startTime"});
-  const std::string started(since.empty() ? std::string_view(now) : since);
+  const std::string_view started = since.empty() ? std::string_view(now) : since;
   for (const json::value& one : containers->get_array()) {
-    Json status = Json::object({{"name", text_at(one, "name")},
-                                {"ready", ready},
-                                {"restartCount", 0},
-                                {"image", text_at(one, "image")},
-                                {"imageID", ""},
-                                {"started", !done}});
+    json::object status({{"name", text_at(one, "name")},
+                         {"ready", ready},
+                         {"restartCount", 0},
+                         {"image", text_at(one, "image")},
+                         {"imageID", ""},
+                         {"started", !done}},
+                        out.storage());
     if (done) {
-      status.set({"state", "terminated"},
-                 Json::object({{"exitCode", 0}, {"reason", "Completed"}, {"startedAt", started}, {"finishedAt", now}}));
+      status["state"] = {
+          {"terminated", {{"exitCode", 0}, {"reason", "Completed"}, {"startedAt", started}, {"finishedAt", now}}}};
     } else {
-      status.set({"state", "running", "startedAt"}, started);
+      object_at(object_at(status, "state"), "running")["startedAt"] = started;
     }
     out.push_back(std::move(status));
   }
@@ -128,7 +131,7 @@ void Pods::wake(const std::string& key, Pod& pod, io::Steady at) {
 }
 
 void Pods::plan(const std::string& key) {
-  const Parsed found = api_.value(pod_path_of_key(key));
+  const Parsed found = api_.pod(key);
   if (!found) return forget(key);
   const json::value& object = *found;
   const std::string node(text_at(object, {"spec", "nodeName"}));
@@ -178,7 +181,7 @@ void Pods::act(const std::string& due) {
   const auto known = pods_.find(key);
   wake(key, known->second, io::kNever);
   const std::string path = pod_path_of_key(key);
-  const Parsed found = api_.value(path);
+  const Parsed found = api_.pod(key);
   if (!found || !kubelets_.running(known->second.node)) return;
   const json::value& object = *found;
   const bool ready = annotation(object, "ready") != "false";
@@ -203,25 +206,35 @@ void Pods::write_status(const std::string& path, const json::value& object, std:
                         bool started) {
   const std::string now = io::format_whole_seconds(loop_.wall_now());
   const bool done = is_last_phase(phase);
-  Json patch;
-  patch.set({"status", "phase"}, phase);
-  patch.set({"status", "conditions"}, conditions_of(object, now, ready, done));
-  patch.set({"status", "containerStatuses"}, container_statuses(object, now, ready, done));
+  Scratch memory;
+  json::object status(memory.storage());
+  status["phase"] = phase;
+  status["conditions"] = conditions_of(object, now, ready, done, memory.storage());
+  status["containerStatuses"] = container_statuses(object, now, ready, done, memory.storage());
   if (started) {
     const uint64_t number = ++addresses_;
     const std::string ip = "10." + std::to_string(128 + number / 65536 % 64) + "." +
                            std::to_string(number / 256 % 256) + "." + std::to_string(number % 256);
-    patch.set({"status", "startTime"}, now);
-    patch.set({"status", "podIP"}, ip);
-    patch.set({"status", "podIPs"}, Json::array({Json::object({{"ip", ip}})}));
-    const Json node = api_.object(node_path(text_at(object, {"spec", "nodeName"})));
-    const std::string host(node.at("/status/addresses/0/address").text().value_or(""));
+    status["startTime"] = now;
+    status["podIP"] = ip;
+    status["podIPs"] = {{{"ip", ip}}};
+    const std::string host = address_of(text_at(object, {"spec", "nodeName"}));
     if (!host.empty()) {
-      patch.set({"status", "hostIP"}, host);
-      patch.set({"status", "hostIPs"}, Json::array({Json::object({{"ip", host}})}));
+      status["hostIP"] = host;
+      status["hostIPs"] = {{{"ip", host}}};
     }
   }
-  api_.merge(path, patch, kKubelet);
+  json::object patch(memory.storage());
+  patch["status"] = std::move(status);
+  api_.merge(path, json::value(std::move(patch)), kKubelet);
+}
+
+// The first of the node's addresses, or nothing.
+std::string Pods::address_of(std::string_view node) const {
+  const Parsed found = api_.stored(node_path(node));
+  const json::value* addresses = found ? find(*found, {"status", "addresses"}) : nullptr;
+  if (!addresses || !addresses->is_array() || addresses->get_array().empty()) return {};
+  return std::string(text_at(addresses->get_array().front(), "address"));
 }
 
 // Its containers have ended: it goes, unless finalizers hold what is left of it.
@@ -234,8 +247,8 @@ void Pods::end(const std::string& path, const json::value& object) {
   kube::Request request;
   request.method = "DELETE";
   request.path = path;
-  request.body = json::serialize(
-      json::object{{"gracePeriodSeconds", 0}, {"preconditions", {{"uid", text_at(object, {"metadata", "uid"})}}}});
+  request.body =
+      R"({"gracePeriodSeconds":0,"preconditions":{"uid":)" + quoted(text_at(object, {"metadata", "uid"})) + "}}";
   api_.handle(request, {kKubelet});
 }
 

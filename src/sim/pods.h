@@ -7,7 +7,6 @@
 //   model.careen.dev/termination-time: "20"   seconds it takes to end, at most its grace period; or "never"
 #pragma once
 
-#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -15,6 +14,7 @@
 
 #include "io/loop.h"
 #include "sim/api_server.h"
+#include "sim/by_name.h"
 #include "sim/kubelets.h"
 
 namespace careen::sim {
@@ -58,6 +58,7 @@ class Pods {
   Next next_step(Pod& pod, const json::value& object) const;
   void write_status(const std::string& path, const json::value& object, std::string_view phase, bool ready,
                     bool started);
+  std::string address_of(std::string_view node) const;
   void end(const std::string& path, const json::value& object);
 
   io::Loop& loop_;
@@ -66,8 +67,8 @@ class Pods {
   Times times_{};
   io::Alarm next_;
   std::set<std::string> changed_;
-  std::map<std::string, Pod> pods_;                       // bound ones, by namespace/name
-  std::map<std::string, std::set<std::string>> on_node_;  // their keys
+  ByName<Pod> pods_;                       // bound ones, by namespace/name
+  ByName<std::set<std::string>> on_node_;  // their keys
   std::set<std::pair<io::Steady, std::string>> by_time_;
   uint64_t addresses_ = 0;
 };

@@ -104,7 +104,7 @@ void Scheduler::run() {
   catch_up();
   std::vector<std::tuple<int64_t, uint64_t, std::string>> order;
   for (const auto& [key, arrival] : waiting_) {
-    const Parsed pod = api_.value(pod_path_of_key(key));
+    const Parsed pod = api_.pod(key);
     const int64_t priority = pod ? integer_at(*pod, {"spec", "priority"}).value_or(0) : 0;
     order.emplace_back(-priority, arrival, key);
   }
@@ -133,7 +133,7 @@ void Scheduler::read_node(const std::string& name) {
     take_off(known->second);
     machines_.erase(known);
   }
-  const Parsed node = api_.value(node_path(name));
+  const Parsed node = api_.stored(node_path(name));
   if (!node) return;
   Machine& machine = machines_.emplace(name, Machine{NodeFacts(*node)}).first->second;
   Room used;
@@ -163,7 +163,7 @@ void Scheduler::rank(Machine& machine, const Room& change) {
 }
 
 void Scheduler::read_pod(const std::string& key) {
-  const Text text = api_.text(pod_path_of_key(key));
+  const Text text = api_.pod_text(key);
   const Parsed pod = api_.parsed(text);
   if (!pod || has_ended(*pod) || text_at(*pod, {"spec", "nodeName"}).empty()) return unplace(key);
   place(key, text, *pod);
@@ -202,7 +202,7 @@ void Scheduler::unplace(const std::string& key) {
 
 void Scheduler::try_pod(const std::string& key) {
   const auto arrival = waiting_.extract(key);
-  const Parsed found = api_.value(pod_path_of_key(key));
+  const Parsed found = api_.pod(key);
   if (!found) return;
   const json::value& pod = *found;
   if (!member(pod, "spec") || !wants_a_node(pod)) return;
@@ -223,7 +223,7 @@ Scheduler::Choice Scheduler::choose(const std::string& ns, const json::value& po
   const bool picky = has_preferences(spec);
   Choice choice;
   if (const std::string_view only = only_node(spec); !only.empty()) {
-    const auto known = machines_.find(std::string(only));
+    const auto known = machines_.find(only);
     std::string_view why;
     if (known != machines_.end()) {
       why = taint_refusal(spec, known->second.facts);
@@ -331,10 +331,12 @@ void Scheduler::avoid_like(const json::value& term, const std::string& ns, Avoid
 }
 
 bool Scheduler::bind(const std::string& ns, const std::string& name, const std::string& node) {
-  const json::value binding = {{"apiVersion", "v1"},
-                               {"kind", "Binding"},
-                               {"metadata", {{"name", name}, {"namespace", ns}}},
-                               {"target", {{"kind", "Node"}, {"name", node}}}};
+  Scratch memory;
+  const json::value binding({{"apiVersion", "v1"},
+                             {"kind", "Binding"},
+                             {"metadata", {{"name", name}, {"namespace", ns}}},
+                             {"target", {{"kind", "Node"}, {"name", node}}}},
+                            memory.storage());
   const kube::Request request{.method = "POST",
                               .path = pod_path(ns, name) + "/binding",
                               .content_type = "application/json",

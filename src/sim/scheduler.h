@@ -9,10 +9,12 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <unordered_set>
 #include <vector>
 
 #include "io/loop.h"
 #include "sim/api_server.h"
+#include "sim/by_name.h"
 #include "sim/placement.h"
 
 namespace careen::sim {
@@ -88,12 +90,12 @@ class Scheduler {
   uint64_t arrivals_ = 0;
   // Nodes and pods are followed from the first pod on that needs a node.
   bool following_ = false;
-  std::set<std::string> changed_nodes_, changed_pods_;
-  std::map<std::string, Machine> machines_;
+  std::unordered_set<std::string> changed_nodes_, changed_pods_;
+  ByName<Machine> machines_;
   std::map<std::vector<Taint>, Shelf> shelves_;
-  std::map<std::string, Placed> placed_;    // by namespace/name
+  ByName<Placed> placed_;                   // by namespace/name
   std::set<std::string> keep_others_away_;  // those of them that do
-  std::map<std::string, std::set<std::string>> pods_on_;
+  ByName<std::unordered_set<std::string>> pods_on_;
 };
 
 }  // namespace careen::sim

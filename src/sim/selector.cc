@@ -128,11 +128,8 @@ bool Selector::may_match(std::string_view text) const {
   return true;
 }
 
-bool Selector::matches_text(std::string_view text) const {
-  if (empty()) return true;
-  if (!may_match(text)) return false;
-  Scratch memory;
-  return matches(*sim::parse(text, memory.storage()));
+bool Selector::matches_text(const Text& text, const std::function<Parsed(const Text&)>& parsed) const {
+  return empty() || (may_match(*text) && matches(*parsed(text)));
 }
 
 std::string_view Selector::wanted(std::string_view name) const {

@@ -1,11 +1,13 @@
 // Label and field selectors of a request, and what they match.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "kube/label_selector.h"
+#include "sim/parsed_texts.h"
 #include "sim/resources.h"
 #include "sim/value.h"
 #include "tl/expected.hpp"
@@ -20,7 +22,7 @@ class Selector {
                                                    const Resource& resource);
   bool matches(const json::value& object) const;
   // The same of an object's text, which is read only if it may match: a list passes over many.
-  bool matches_text(std::string_view text) const;
+  bool matches_text(const Text& text, const std::function<Parsed(const Text&)>& parsed) const;
   // Matches everything.
   bool empty() const { return labels_.empty() && fields_.empty(); }
   // What the field of each match must be; empty when that may differ.

@@ -142,6 +142,8 @@ struct FieldPath {
 };
 
 struct Reader {
+  const json::object* only = nullptr;  // the members of the whole that are read
+
   // "json: cannot unmarshal number into Go struct field ObjectMeta.metadata.labels of type string"
   std::string wrong(const json::value& value, const Type& owner, const FieldPath& path, std::string_view go_type,
                     std::string_view detail = {}) const {
@@ -225,6 +227,10 @@ struct Reader {
     json::object& object = value.get_object();
     for (size_t i = 0; i < object.size();) {
       auto* const at = object.begin() + static_cast<ptrdiff_t>(i);
+      if (only && !path.up && !only->contains(at->key())) {
+        ++i;
+        continue;
+      }
       const Field* field = type.field(at->key());
       if (!field) {
         if (type.open) {
@@ -279,15 +285,20 @@ std::string Field::go_type() const {
 }
 
 std::optional<std::string> conform_time(json::value& value, bool micro) {
-  const std::string text(std::string_view(value.get_string()));
+  const std::string_view text = value.get_string();
   const auto when = io::parse_rfc3339(text);
   if (!when || (micro && !is_micro(text))) return time_error(text, micro);
-  value = micro ? io::format_micro_time(*when) : io::format_whole_seconds(*when);
+  const std::string shown = micro ? io::format_micro_time(*when) : io::format_whole_seconds(*when);
+  if (shown != text) value = shown;
   return std::nullopt;
 }
 
 std::optional<std::string> conform(json::value& object, const Type& type, std::string_view path) {
   return Reader{}.structure(object, type, FieldPath{nullptr, path});
+}
+
+std::optional<std::string> conform_members(json::value& object, const Type& type, const json::object& changed) {
+  return Reader{&changed}.structure(object, type, FieldPath{});
 }
 
 }  // namespace careen::sim

@@ -54,6 +54,8 @@ const Type* builtin_type(std::string_view name);
 
 // Brings the value to the form the server would keep it in. The error is Go's, "json: cannot unmarshal …".
 std::optional<std::string> conform(json::value& object, const Type& type, std::string_view path = {});
+// The same for those members alone that these, too, are named like; the others have that form already.
+std::optional<std::string> conform_members(json::value& object, const Type& type, const json::object& changed);
 
 // A time as the server would print it; nothing when it is none. The error is Go's.
 std::optional<std::string> conform_time(json::value& value, bool micro);

@@ -76,10 +76,22 @@ void drop_type(json::value& object) {
   }
 }
 
-json::value without_type(const json::value& object, json::storage_ptr memory) {
-  json::value out(object, std::move(memory));
-  drop_type(out);
-  return out;
+bool same(const json::value& a, const json::value& b) {
+  if (a.is_array() && b.is_array()) {
+    const json::array& left = a.get_array();
+    return std::equal(left.begin(), left.end(), b.get_array().begin(), b.get_array().end(), same);
+  }
+  if (!a.is_object() || !b.is_object()) return a == b;
+  const json::object& left = a.get_object();
+  const json::object& right = b.get_object();
+  if (left.size() != right.size()) return false;
+  const auto* at = right.begin();
+  for (const auto& one : left) {
+    const json::value* other = at->key() == one.key() ? &at->value() : right.if_contains(one.key());
+    if (!other || !same(one.value(), *other)) return false;
+    ++at;
+  }
+  return true;
 }
 
 size_t find_text(std::string_view in, std::string_view text, size_t from) {

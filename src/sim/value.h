@@ -31,7 +31,8 @@ json::object& object_at(json::object& parent, std::string_view key);
 void set_if_missing(json::object& object, std::string_view key, json::value value);
 // Without kind and apiVersion: the server keeps objects so.
 void drop_type(json::value& object);
-json::value without_type(const json::value& object, json::storage_ptr memory);
+// Equal: what == says, but quick where members come in the same order, as those of two versions of an object do.
+bool same(const json::value& a, const json::value& b);
 
 // Takes out the elements for which that holds.
 template <class Predicate>
@@ -57,7 +58,7 @@ class Scratch {
   json::storage_ptr storage() { return &memory_; }
 
  private:
-  unsigned char first_[64 << 10];
+  unsigned char first_[16 << 10];
   json::monotonic_resource memory_;
 };
 

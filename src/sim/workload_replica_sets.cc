@@ -41,11 +41,12 @@ bool has_labels(const PodFacts& pod, const json::value* wanted) {
   });
 }
 
-void write_replica_set_status(WorkloadWorld& world, const json::value& set, Again& again) {
+void write_replica_set_status(WorkloadWorld& world, const json::value& set, const std::vector<const PodFacts*>& pods,
+                              Again& again) {
   int64_t replicas = 0, labelled = 0, ready = 0, available = 0, terminating = 0;
   const json::value* wanted = find(set, {"spec", "template", "metadata", "labels"});
   const int64_t min_ready = spec_number(set, "minReadySeconds", 0);
-  for (const PodFacts* pod : world.pods_of(uid_of(set))) {
+  for (const PodFacts* pod : pods) {
     if (pod->terminating && !pod->ended) ++terminating;
     if (!pod->active()) continue;
     ++replicas;
@@ -53,26 +54,28 @@ void write_replica_set_status(WorkloadWorld& world, const json::value& set, Agai
     ready += pod->ready ? 1 : 0;
     available += is_available(*pod, min_ready, world.now(), again) ? 1 : 0;
   }
-  json::object status{{"replicas", replicas}};
+  Scratch memory;
+  json::object status({{"replicas", replicas}}, memory.storage());
   if (labelled > 0) status["fullyLabeledReplicas"] = labelled;
   if (ready > 0) status["readyReplicas"] = ready;
   if (available > 0) status["availableReplicas"] = available;
   status["terminatingReplicas"] = terminating;
   status["observedGeneration"] = generation_of(set);
-  world.write_status(path_of(kReplicaSetsPath, set), set, status);
+  world.write_status(path_of(kReplicaSetsPath, set), set, json::value(std::move(status)));
 }
 
 }  // namespace
 
 Again tend_replica_set(WorkloadWorld& world, const json::value& set) {
   Again again;
+  std::vector<const PodFacts*> pods = world.pods_of(uid_of(set));
   if (!is_terminating(set)) {
-    const std::vector<const PodFacts*> pods = world.pods_of(uid_of(set));
     const int64_t active = std::count_if(pods.begin(), pods.end(), [](const PodFacts* pod) { return pod->active(); });
     const int64_t missing = spec_number(set, "replicas", 1) - active;
     if (missing > kMostPodsAtOnce) sooner(again, io::Duration{0});
     for (int64_t i = 0; i < std::min(missing, kMostPodsAtOnce); ++i) {
-      const json::value pod = pod_from_template(set, "apps/v1", "ReplicaSet");
+      Scratch memory;
+      const json::value pod = pod_from_template(set, "apps/v1", "ReplicaSet", memory.storage());
       if (world.create(collection_in(kPodsPath, namespace_of(set)), pod)) continue;
       sooner(again, kRetryCreation);
       break;
@@ -85,8 +88,9 @@ Again tend_replica_set(WorkloadWorld& world, const json::value& set) {
         world.remove(path, uid);
       }
     }
+    if (missing != 0) pods = world.pods_of(uid_of(set));
   }
-  write_replica_set_status(world, set, again);
+  write_replica_set_status(world, set, pods, again);
   return again;
 }
 

@@ -48,7 +48,7 @@ std::vector<json::value> WorkloadWorld::dependents(std::string_view collection, 
   const auto found = dependents_.find(owner_uid);
   if (found == dependents_.end()) return out;
   for (const auto& [path, one] : found->second) {
-    if (is_in(collection, path)) out.push_back(*parse(*one.object));
+    if (is_in(collection, path)) out.push_back(*api_.parsed(one.object));
   }
   return out;
 }
@@ -66,18 +66,13 @@ std::vector<const PodFacts*> WorkloadWorld::pods_of(std::string_view owner_uid) 
   return out;
 }
 
-std::optional<json::value> WorkloadWorld::read(const std::string& path) const {
-  const Text text = api_.text(path);
-  return text ? parse(*text) : std::nullopt;
-}
-
 std::string WorkloadWorld::now_text() const { return io::format_whole_seconds(loop_.wall_now()); }
 
-std::optional<json::value> WorkloadWorld::create(const std::string& collection_path, const json::value& object) {
+bool WorkloadWorld::create(const std::string& collection_path, const json::value& object) {
   const kube::Response response = api_.handle(
       {.method = "POST", .path = collection_path, .content_type = "application/json", .body = json::serialize(object)},
       {kControllerManager});
-  return response.status == 201 ? parse(response.body) : std::nullopt;
+  return response.status == 201;
 }
 
 void WorkloadWorld::remove(const std::string& path, std::string_view uid) {
@@ -94,14 +89,17 @@ void WorkloadWorld::merge(const std::string& path, const json::value& patch) {
 
 void WorkloadWorld::write_status(const std::string& path, const json::value& owner, const json::value& status) {
   const json::value* known = member(owner, "status");
-  if (known && *known == status) return;
-  json::object patch = status.get_object();
+  if (known && same(*known, status)) return;
+  Scratch memory;
+  json::object patch(status.get_object(), memory.storage());
   if (known && known->is_object()) {
     for (const auto& one : known->get_object()) {
       if (!patch.contains(one.key())) patch[one.key()] = nullptr;
     }
   }
-  merge(path + "/status", {{"status", std::move(patch)}});
+  json::object whole(memory.storage());
+  whole["status"] = std::move(patch);
+  merge(path + "/status", json::value(std::move(whole)));
 }
 
 void WorkloadWorld::unfollow(const std::string& owner_uid, const std::string& path) {
@@ -112,7 +110,7 @@ void WorkloadWorld::unfollow(const std::string& owner_uid, const std::string& pa
 }
 
 bool WorkloadWorld::read_node(const std::string& name) {
-  const auto node = read(node_path(name));
+  const Parsed node = api_.stored(node_path(name));
   const auto known = nodes_.find(name);
   if (!node) return nodes_.erase(name) > 0;
   NodeFacts facts(*node);
@@ -184,14 +182,21 @@ bool is_available(const PodFacts& pod, int64_t min_ready_seconds, io::Wall now, 
   return false;
 }
 
-json::value controller_reference(const json::value& owner, std::string_view api_version, std::string_view kind) {
-  return {{"apiVersion", api_version}, {"kind", kind},       {"name", name_of(owner)},
-          {"uid", uid_of(owner)},      {"controller", true}, {"blockOwnerDeletion", true}};
+json::value controller_reference(const json::value& owner, std::string_view api_version, std::string_view kind,
+                                 json::storage_ptr memory) {
+  return json::value({{"apiVersion", api_version},
+                      {"kind", kind},
+                      {"name", name_of(owner)},
+                      {"uid", uid_of(owner)},
+                      {"controller", true},
+                      {"blockOwnerDeletion", true}},
+                     std::move(memory));
 }
 
-json::value pod_from_template(const json::value& owner, std::string_view api_version, std::string_view kind) {
+json::value pod_from_template(const json::value& owner, std::string_view api_version, std::string_view kind,
+                              json::storage_ptr memory) {
   const json::value* pod_template = find(owner, {"spec", "template"});
-  json::object meta;
+  json::object meta(memory);
   meta["generateName"] = std::string(name_of(owner)) + "-";
   meta["namespace"] = namespace_of(owner);
   if (pod_template) {
@@ -199,12 +204,18 @@ json::value pod_from_template(const json::value& owner, std::string_view api_ver
       if (const json::value* value = find(*pod_template, {"metadata", key})) meta[key] = *value;
     }
   }
-  meta["ownerReferences"] = json::array{controller_reference(owner, api_version, kind)};
+  meta["ownerReferences"].emplace_array().push_back(controller_reference(owner, api_version, kind, memory));
   const json::value* spec = pod_template ? member(*pod_template, "spec") : nullptr;
-  return {{"kind", "Pod"},
-          {"apiVersion", "v1"},
-          {"metadata", std::move(meta)},
-          {"spec", spec ? *spec : json::value(json::object())}};
+  json::object pod(memory);
+  pod["kind"] = "Pod";
+  pod["apiVersion"] = "v1";
+  pod["metadata"] = std::move(meta);
+  if (spec) {
+    pod["spec"] = *spec;
+  } else {
+    pod["spec"].emplace_object();
+  }
+  return json::value(std::move(pod));
 }
 
 std::string_view uid_of(const json::value& object) { return text_at(object, {"metadata", "uid"}); }

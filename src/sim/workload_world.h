@@ -12,6 +12,7 @@
 
 #include "io/loop.h"
 #include "sim/api_server.h"
+#include "sim/by_name.h"
 #include "sim/disruption_status.h"
 #include "sim/placement.h"
 #include "sim/places.h"
@@ -42,14 +43,14 @@ class WorkloadWorld {
   std::vector<json::value> dependents(std::string_view collection, std::string_view owner_uid) const;
   // The pods among them; each is there until it changes.
   std::vector<const PodFacts*> pods_of(std::string_view owner_uid) const;
-  std::optional<json::value> read(const std::string& path) const;
+  Parsed read(const std::string& path) const { return api_.value(path); }
   const std::map<std::string, NodeFacts>& nodes() const { return nodes_; }
   io::Wall now() const { return loop_.wall_now(); }
   // As times are written in objects.
   std::string now_text() const;
 
-  // The object as the server keeps it, or nothing when it refuses.
-  std::optional<json::value> create(const std::string& collection_path, const json::value& object);
+  // False when the server refuses.
+  bool create(const std::string& collection_path, const json::value& object);
   // Only that object, not one that has its name since.
   void remove(const std::string& path, std::string_view uid);
   void merge(const std::string& path, const json::value& patch);
@@ -81,7 +82,7 @@ class WorkloadWorld {
 
   io::Loop& loop_;
   ApiServer& api_;
-  std::map<std::string, std::map<std::string, Dependent>, std::less<>> dependents_;  // by the owner's UID, by path
+  ByName<std::map<std::string, Dependent>> dependents_;  // by the owner's UID, by path
   std::map<std::string, NodeFacts> nodes_;
   std::map<std::string, Failures> failures_;  // by the Job's UID
 };
@@ -104,8 +105,10 @@ inline bool is_active(const json::value& pod) { return !is_terminating(pod) && !
 bool is_available(const json::value& pod, int64_t min_ready_seconds, io::Wall now, std::optional<io::Duration>& again);
 bool is_available(const PodFacts& pod, int64_t min_ready_seconds, io::Wall now, std::optional<io::Duration>& again);
 // A pod as the template of an owner says, controlled by it.
-json::value pod_from_template(const json::value& owner, std::string_view api_version, std::string_view kind);
-json::value controller_reference(const json::value& owner, std::string_view api_version, std::string_view kind);
+json::value pod_from_template(const json::value& owner, std::string_view api_version, std::string_view kind,
+                              json::storage_ptr memory = {});
+json::value controller_reference(const json::value& owner, std::string_view api_version, std::string_view kind,
+                                 json::storage_ptr memory = {});
 
 // --- small things -------------------------------------------------------------------------------------------------
 

@@ -79,8 +79,12 @@ void Workloads::note(const Change& change) {
 
 void Workloads::note_dependent(const Change& change, const std::string& path) {
   const bool gone = change.type == Change::Type::deleted;
-  auto now = gone ? std::nullopt : owner_of(change.object);
   const auto before = owners_.find(path);
+  if (before != owners_.end() && change.type == Change::Type::modified && same_owners(change)) {
+    world_.follow(before->second.uid, path, change.object);
+    return wake(before->second.key, kReaction);
+  }
+  auto now = gone ? std::nullopt : owner_of(change.object);
   if (before != owners_.end()) {
     if (!now || now->uid != before->second.uid) world_.unfollow(before->second.uid, path);
     wake(before->second.key, kReaction);
@@ -90,6 +94,13 @@ void Workloads::note_dependent(const Change& change, const std::string& path) {
   world_.follow(now->uid, path, change.object);
   wake(now->key, kReaction);
   owners_.insert_or_assign(path, std::move(*now));
+}
+
+bool Workloads::same_owners(const Change& change) const {
+  const Parsed before = api_.parsed(change.before), now = api_.parsed(change.object);
+  const json::value* had = find(*before, {"metadata", "ownerReferences"});
+  const json::value* has = find(*now, {"metadata", "ownerReferences"});
+  return had && has && same(*had, *has);
 }
 
 std::optional<Workloads::Owner> Workloads::owner_of(const Text& text) const {
@@ -152,7 +163,7 @@ void Workloads::read_nodes() {
 }
 
 void Workloads::tend(const Key& key) {
-  const auto object = world_.read(key.path);
+  const Parsed object = world_.read(key.path);
   if (!object || !is_sound(*object, key.kind != Kind::job)) return;
   if (const Again again = traits(key.kind)->tend(world_, *object)) wake(key, std::max(*again, kReaction));
 }

@@ -35,6 +35,8 @@ class Workloads {
   struct KindTraits;
   static const KindTraits* traits(Kind kind);
   std::optional<Owner> owner_of(const Text& text) const;
+  // The change leaves the owners as they were.
+  bool same_owners(const Change& change) const;
 
   void note(const Change& change);
   void note_dependent(const Change& change, const std::string& path);

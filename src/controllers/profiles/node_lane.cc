@@ -33,7 +33,7 @@ void NodeLane::carry_out(std::string node, Decision decision, Basis on) {
 
 Task<void> NodeLane::act(std::string node, Decision decision, Basis on) {
   const bool uses_observation = !decision.effects.observed.empty();
-  const bool written = co_await write(node, std::move(decision), std::move(on));
+  const bool written = co_await write(node, decision, on);
   if (uses_observation) p_.observations.settled(node, written);
   done(node);
 }
@@ -43,14 +43,14 @@ void NodeLane::done(const std::string& node) {
   p_.queue.done(node);
 }
 
-Task<bool> NodeLane::write(std::string node, Decision decision, Basis on) {
+Task<bool> NodeLane::write(const std::string& node, Decision& decision, const Basis& on) {
   if (decision.needs_document()) {
     co_await p_.messages.fetch_document(node);
     co_return false;
   }
   if (decision.effects.announced) co_await p_.messages.announce(node, decision, on);
   if (!decision.effects.patch) {
-    if (!decision.effects.hypervisor.empty()) co_await write_hypervisor(node, std::move(decision), std::move(on));
+    if (!decision.effects.hypervisor.empty()) co_await write_hypervisor(node, std::move(decision), on);
     co_return false;
   }
   if (!co_await is_recorded(node, decision)) co_return false;
@@ -74,8 +74,12 @@ Task<bool> NodeLane::is_recorded(std::string node, const Decision& decision) {
 }
 
 // Everything up to the node's own write, and its answer; nothing when it does not come to that.
-Task<NodeLane::Answer> NodeLane::send(std::string node, Decision& decision, const Basis& on) {
+Task<NodeLane::Answer> NodeLane::send(const std::string& node, Decision& decision, const Basis& on) {
   const auto slot = co_await p_.slots.of(node).acquire();
+  co_return co_await send_in_turn(node, decision, on);
+}
+
+Task<NodeLane::Answer> NodeLane::send_in_turn(const std::string& node, Decision& decision, const Basis& on) {
   if (wakes_outdated(node, decision, on)) co_return std::nullopt;
   if (!co_await take_leases(node, decision)) co_return std::nullopt;
   if (wakes_outdated(node, decision, on)) co_return std::nullopt;

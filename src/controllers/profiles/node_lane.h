@@ -78,15 +78,20 @@ class NodeLane {
 
   io::Task<void> act(std::string node, Decision decision, Basis on);
   // True when the node's patch has taken effect, or still may.
-  io::Task<bool> write(std::string node, Decision decision, Basis on);
-  io::Task<bool> is_recorded(std::string node, const Decision& decision);
-  io::Task<Answer> send(std::string node, Decision& decision, const Basis& on);
+  // All nodes of a fleet may wait for a slot at once: what comes after it has a frame of its own, which is not there
+  // before (and which the compiler would otherwise make part of the one that waits).
+  [[gnu::noinline]] io::Task<bool> write(const std::string& node, Decision& decision, const Basis& on);
+  [[gnu::noinline]] io::Task<bool> is_recorded(std::string node, const Decision& decision);
+  [[gnu::noinline]] io::Task<Answer> send(const std::string& node, Decision& decision, const Basis& on);
+  [[gnu::noinline]] io::Task<Answer> send_in_turn(const std::string& node, Decision& decision, const Basis& on);
   io::Task<bool> take_leases(std::string node, Decision& decision);
   void retry_lease(const std::string& node, const LeaseGrab& grab);
-  io::Task<void> write_hypervisor(std::string node, Decision decision, Basis on);
+  [[gnu::noinline]] io::Task<void> write_hypervisor(std::string node, Decision decision, Basis on);
   bool wakes_outdated(const std::string& node, const Decision& decision, const Basis& on);
-  io::Task<bool> refused(std::string node, const Decision& decision, const kube::Result<std::string>& answer);
-  io::Task<bool> find_out(std::string node, const Decision& decision, const kube::Result<std::string>& answer);
+  [[gnu::noinline]] io::Task<bool> refused(std::string node, const Decision& decision,
+                                           const kube::Result<std::string>& answer);
+  [[gnu::noinline]] io::Task<bool> find_out(std::string node, const Decision& decision,
+                                            const kube::Result<std::string>& answer);
   bool took_effect(const std::string& node, const Decision& decision) const;
   void succeeded(const std::string& node, const Decision& decision);
   void gave_up(const std::string& node, const Decision& decision, const kube::ApiError& error);
