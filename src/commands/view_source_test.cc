@@ -5,9 +5,9 @@
 #include <map>
 
 #include "cli/command_set.h"
+#include "io/test_http.h"
 #include "io/virtual_time.h"
 #include "kube/scripted_transport.h"
-#include "io/test_http.h"
 
 namespace careen::app {
 namespace {

@@ -271,7 +271,7 @@ struct Engine::Core {
       refused;                                                            // by namespace: a budget's change may help
   std::map<std::string, std::unique_ptr<BudgetLane>, std::less<>> lanes;  // by the budget's key
   Coverage coverage;
-  std::map<std::string, io::Steady, std::less<>> asked_lately;            // by UID: pods of drains that have ended
+  std::map<std::string, io::Steady, std::less<>> asked_lately;  // by UID: pods of drains that have ended
   Target* own = nullptr;
   uint64_t sequence = 0;
   int to_send = 0;  // targets, our own pod aside

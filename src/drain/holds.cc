@@ -29,8 +29,8 @@ const BareTaint& cordon_taint() {
   return taint;
 }
 
-// All that a record on a node can make careen undo. It stands here, and not with each controller, so that it can be read
-// at a glance and is the same in every program, whichever controllers it has.
+// All that a record on a node can make careen undo. It stands here, and not with each controller, so that it can be
+// read at a glance and is the same in every program, whichever controllers it has.
 struct OwnerKind {
   std::string_view prefix;
   Items items;

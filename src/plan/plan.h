@@ -1,5 +1,5 @@
 // A maintenance plan: which node is maintained when, what limits the pace, what never gets through, and what was
-// assumed. It is a value; planner.h makes it, and plan_document.h, plan_calendar.h and plan_page.h show it.
+// assumed. It is a value; planner.h makes it, and plan_forms.h shows it.
 #pragma once
 
 #include <optional>

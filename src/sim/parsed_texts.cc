@@ -1,7 +1,6 @@
 #include "sim/parsed_texts.h"
 
 #include <utility>
-#include <vector>
 
 namespace careen::sim {
 
@@ -19,36 +18,9 @@ namespace {
 // As many objects as are on the move at once in a large plan.
 constexpr size_t kMostKept = 3000;
 
-// Homes come and go with every request: those that were left last are still near at hand.
-template <class T>
-struct Homes {
-  using value_type = T;
-  Homes() = default;
-  template <class U>
-  Homes(const Homes<U>&) {}  // NOLINT
-  T* allocate(size_t) {
-    if (spare().empty()) return static_cast<T*>(::operator new(sizeof(T)));
-    void* const out = spare().back();
-    spare().pop_back();
-    return static_cast<T*>(out);
-  }
-  void deallocate(T* home, size_t) {
-    if (spare().size() < kSpare) return spare().push_back(home);
-    ::operator delete(home);
-  }
-  friend bool operator==(const Homes&, const Homes&) { return true; }
-
- private:
-  static constexpr size_t kSpare = 64;
-  static std::vector<void*>& spare() {
-    static auto* const list = new std::vector<void*>();  // never gone: the last homes may be left late
-    return *list;
-  }
-};
-
 }  // namespace
 
-Draft::Draft() : home_(std::allocate_shared<Home>(Homes<Home>())) {}
+Draft::Draft() : home_(std::make_shared<Home>()) {}
 Draft::Draft(const json::value& object) : Draft() { home_->value = json::value(object, storage()); }
 Draft::~Draft() = default;
 Draft::Draft(Draft&&) noexcept = default;

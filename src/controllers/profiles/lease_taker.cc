@@ -118,8 +118,8 @@ Task<void> LeaseTaker::give_back(std::string key, std::string node, std::vector<
                                              [&](io::Wall time) { return is_taken_by(*lease, node, time); });
   if (!is_taken) co_return;
   const std::string ns = lease->ns, name = lease->name;
-  // As if it had run out when it was taken, by the clock that it was taken by. That clock may be ahead of ours: the time
-  // of whoever passed before was over by it, and may not be by ours.
+  // As if it had run out when it was taken, by the clock that it was taken by. That clock may be ahead of ours: the
+  // time of whoever passed before was over by it, and may not be by ours.
   const io::Wall taken = lease->renewed.value_or(*lease->acquired);
   const io::Wall over = io::add(taken, -io::seconds{lease->duration_seconds.value_or(1)});
   Json body = Json::object();

@@ -53,9 +53,8 @@ notify::Message render_message(const NotifyInstance& instance, const OutboxMessa
   } else {
     // People have to hear of the change, and of this failure too.
     message.title = fmt::format("{} is {}", node_name, state);
-    message.text =
-        fmt::format("{} is {} ({}). The template of notification {} cannot be rendered: {}", node_name, state,
-                    about.profile, instance.name, config.redact(rendered.error().message));
+    message.text = fmt::format("{} is {} ({}). The template of notification {} cannot be rendered: {}", node_name,
+                               state, about.profile, instance.name, config.redact(rendered.error().message));
   }
   shorten(message.title, kMostTitleBytes);
   shorten(message.text, kMostMessageBytes);
