@@ -210,8 +210,8 @@ void Ledger::settle(uint64_t write, const std::map<std::string, Admission>& cont
     // One that was reserved again after this write began waits for the next.
     entry.recorded = known != stored_.end() && known->second == entry.admission;
   }
-  if (in_memory_) log_.info("the budget ledger is written again");
-  in_memory_ = false;
+  if (adopts_) log_.info("the budget ledger is written again");
+  in_memory_ = adopts_ = false;
   refusals_.granted();
   problems_.clear("ledger");
   broadcast();
@@ -225,7 +225,7 @@ void Ledger::accept(const std::string& answer, const LedgerRecord& record) {
 }
 
 void Ledger::go_on_in_memory(const kube::ApiError& error) {
-  in_memory_ = true;
+  in_memory_ = adopts_ = true;
   problems_.raise("ledger",
                   fmt::format("the budget ledger (Lease {}/{}) cannot be written: {}; limits are exact within "
                               "this process, but a leader that takes over may admit beyond them",
@@ -255,12 +255,14 @@ void Ledger::fence(const LedgerRecord& theirs) {
   broadcast();
 }
 
-// Without rights it continues in memory; any other trouble, and a refusal that has not lasted yet, may pass.
+// Without rights it continues in memory; any other trouble, and a refusal that has not lasted yet, may pass, and until
+// then nothing is admitted that is not recorded.
 Ledger::Outcome Ledger::without_answer(const kube::ApiError& error) {
   if (refusals_.missing(error, loop_.now())) {
     go_on_in_memory(error);
     return Outcome::in_memory;
   }
+  in_memory_ = false;
   report_unreachable(error);
   return Outcome::again;
 }
@@ -381,9 +383,9 @@ Task<void> Ledger::run() {
     const io::Steady earliest = last_write_ + (in_memory_ ? kRetryInMemory : options_->spacing);
     if (loop_.now() < earliest) co_await io::sleep_until(loop_, earliest);
     const bool untidy = stored_.size() > entries_.size();
-    if (!dirty() && !untidy && !in_memory_) continue;
+    if (!dirty() && !untidy && !adopts_) continue;
     tidy_.cancel();
-    const Outcome outcome = in_memory_ ? co_await adopt() : co_await write_once();
+    const Outcome outcome = adopts_ ? co_await adopt() : co_await write_once();
     if (outcome == Outcome::again) {
       co_await io::sleep_for(loop_, kRetry);
       wake_.notify();

@@ -120,7 +120,8 @@ class Ledger {
   std::string version_;                      // the object's resourceVersion; empty when it does not exist
   uint64_t epoch_ = 0;
   uint64_t write_ = 0;
-  bool in_memory_ = false;
+  bool in_memory_ = false;  // nothing waits for a record
+  bool adopts_ = false;     // it has gone on in memory, and has not been written since
   bool fenced_ = false;
   io::Steady last_write_{};
   io::Signal wake_;

@@ -476,6 +476,24 @@ TEST_F(LedgerTest, ComesBackWhenTheRightsAreGranted) {
   EXPECT_THAT(stored_keys(), ElementsAre("theirs", "u"));
 }
 
+// The server no longer refuses: the limits are exact again as soon as it answers, and not before.
+TEST_F(LedgerTest, WhoeverIsNoLongerRefusedWaitsForTheRecord) {
+  refuse();
+  const auto a = process("a", minutes{4});
+  api.treat = [](const Request& request) { return sim::Treatment{.lost = request.method != "GET"}; };
+  time.run_for(minutes{2});
+  std::optional<bool> recorded;
+  a->reserve("u", recorded);
+  time.run_for(minutes{5});
+  EXPECT_EQ(recorded, std::nullopt);
+  EXPECT_THAT(a->problems.open().find("ledger")->second, HasSubstr("nothing new is admitted"));
+  api.treat = nullptr;
+  time.run_for(minutes{1});
+  EXPECT_EQ(recorded, true);
+  EXPECT_THAT(stored_keys(), ElementsAre("u"));
+  EXPECT_THAT(a->problems.open(), IsEmpty());
+}
+
 TEST_F(LedgerTest, LosingTheRightsForAWhileBringsNothingBackThatHasEnded) {
   const auto a = process("a");
   std::optional<bool> recorded;

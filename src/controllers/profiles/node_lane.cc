@@ -194,8 +194,8 @@ Task<bool> NodeLane::find_out(std::string node, const Decision& decision, const 
   } else {
     p_.failing.write_failed(node, answer.error());
   }
-  // It may still come, if nothing has made it impossible.
-  co_return !matters;
+  // It may still come, or have come and been overwritten, if nothing has made it impossible.
+  co_return fate != Settler::Fate::never;
 }
 
 // The node is what the write would have made of it, whatever others have done to it since.
