@@ -120,6 +120,28 @@ TEST_F(PrometheusTest, ARefusedWriteGivesTheValueBack) {
   EXPECT_THAT(replica.problems.open(), IsEmpty());
 }
 
+// A write that took effect was answered with an error, and before careen looks, somebody destroys what would prove it.
+TEST_F(PrometheusTest, AValueThatMayHaveBeenUsedIsUsed) {
+  add_nodes(2);
+  bool first = true;
+  api.treat = [&](const kube::Request& request) {
+    sim::Treatment treatment{.before = milliseconds{2}, .after = milliseconds{2}};
+    if (request.body.find("maintenance-required") != std::string::npos && std::exchange(first, false)) {
+      treatment.after = seconds{1};
+      treatment.mask = sim::ApiServer::refusal(500, "InternalError");
+    }
+    return treatment;
+  };
+  Replica replica(time, api, "a", kPrometheusYaml);
+  replica.people.values["q"] = 0;
+  ASSERT_TRUE(time.run_until([&] { return moved() == 1; }, minutes{2}));
+  const int before = asked(replica);
+  const std::string hidden = state_of(name(0)) == "maintenance-required" ? name(0) : name(1);
+  api.merge(path(hidden), kube::Json::object().set({"metadata", "annotations", kDataAnnotation}, "{"));
+  ASSERT_TRUE(time.run_until([&] { return moved() == 2; }, minutes{2}));
+  EXPECT_GT(asked(replica), before);
+}
+
 TEST_F(PrometheusTest, ADryRunUsesNothingUp) {
   add_nodes(3);
   Replica replica(time, api, "a", kPrometheusYaml, ControllerOptions{.dry_run = true});
