@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Measures careen on a real control plane and prints a table.
 
-    make bench                          all of it, about forty minutes
+    make bench                          all of it, twenty to forty minutes
     test/bench/bench.py --only round    one part: round (with idle), full, large (both with 5,000 nodes), drain, pods,
                                         size, decide, model
 

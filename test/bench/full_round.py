@@ -19,7 +19,7 @@ OUTBOX = "careen.dev/outbox"
 WANTED = "bench.careen.dev/wanted"
 PODS_PER_NODE = 3
 POLITE_SHARE = 10  # one node in this many has a pod that prefers operational nodes
-TURNS = 50
+TURNS = 250
 OWN = ("cloud.sap/", "careen.dev/", "bench.careen.dev/")
 
 
