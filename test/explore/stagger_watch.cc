@@ -60,7 +60,8 @@ void StaggerWatch::changed_by_careen(const sim::Change& change, io::Steady now) 
     const Spec was = Spec::of(change.before);
     const auto current = current_.find(change.name);
     Take* take = current == current_.end() ? nullptr : &takes_[current->second];
-    const bool begun = take && !take->spent && take->node == was.holder && take->acquired == was.acquired;
+    const bool its = take && take->node == was.holder && take->acquired == was.acquired;
+    const bool begun = its && !take->spent;
     if (is.renewed < was.renewed) {
       if (!begun) return blame("back although no transition of its holder is under way");
       take->returned = true;
@@ -69,10 +70,12 @@ void StaggerWatch::changed_by_careen(const sim::Change& change, io::Steady now) 
     }
     // Strictly, but for what is lost where times are kept in microseconds.
     const bool over = is.renewed - was.renewed >= was.duration;
-    if (!over && !(begun && is.holder == was.holder)) {
+    // A move whose record others have changed since cannot be told from one that never came: its node may pass again.
+    const bool again = (begun || (its && take->doubtful)) && is.holder == was.holder;
+    if (!over && !again) {
       return blame(fmt::format("while {} held it", was.holder));
     }
-    doubtful |= begun && !over && take->doubtful;
+    doubtful |= its && !over && take->doubtful;
   }
   if (is.acquired > is.renewed) blame("as held before it was decided to take it");
   current_[change.name] = takes_.size();
@@ -117,7 +120,8 @@ void StaggerWatch::check_distance(const std::string& group) {
     int others = 0;
     for (const Pass& other : passes) {
       const io::Duration most = other.stagger.duration;
-      if (&other == &pass || other.at > pass.at || pass.at - other.at >= most || pass.taken - other.taken >= most) {
+      if (other.node == pass.node || other.at > pass.at || pass.at - other.at >= most ||
+          pass.taken - other.taken >= most) {
         continue;
       }
       ++others;
