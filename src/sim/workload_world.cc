@@ -48,7 +48,8 @@ std::vector<json::value> WorkloadWorld::dependents(std::string_view collection, 
   const auto found = dependents_.find(owner_uid);
   if (found == dependents_.end()) return out;
   for (const auto& [path, one] : found->second) {
-    if (is_in(collection, path)) out.push_back(*api_.parsed(one.object));
+    // A copy would otherwise live in the memory of what it is a copy of, which may go first.
+    if (is_in(collection, path)) out.emplace_back(*api_.parsed(one.object), json::storage_ptr());
   }
   return out;
 }
