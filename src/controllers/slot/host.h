@@ -31,6 +31,10 @@ class Problems;
 class Random;
 }  // namespace careen::io
 
+namespace careen::limits {
+class Desk;
+}
+
 namespace careen::kube {
 class AtomPool;
 class Client;
@@ -103,6 +107,8 @@ struct Host {
   Beyond beyond = {};
   std::function<void(const Entry&)> tell = {};  // a line of the timeline that stands for no event
   std::function<void()> configured = {};        // its configuration was taken: probes and views wait for that
+  // Where places in MaintenanceLimits are asked for; null: nobody does, since none of the controllers here claims.
+  limits::Desk* limits = nullptr;
 };
 
 }  // namespace careen::controllers

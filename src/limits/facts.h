@@ -1,0 +1,42 @@
+// What a node says of being out, whoever took it out: cordons, taints, conditions, annotations, and the record of
+// careen's own holds. A pure function of the node as it is cached. Whoever can write a Node can write any of this, so a
+// fact never allows anything: it only counts.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "io/time.h"
+
+namespace careen::kube {
+struct Node;
+}
+
+namespace careen::limits {
+
+struct Fact {
+  enum class Kind {
+    out,      // it does not serve, or is about to stop
+    working,  // somebody works on it
+    down,     // it has failed
+    plan,     // announced only: shown, never counted
+  };
+  Kind kind = Kind::out;
+  std::string actor;               // kubectl, kured, karpenter, failure, terminal/ana@host
+  std::string what;                // for people: "cordoned", "taint karpenter.sh/disrupted", "not ready"
+  std::optional<io::Wall> since;   // nothing: the node does not say
+  bool cordon = false;             // a cordon that is not careen's: it counts after spec.foreignCordonAfter
+  bool own = false;                // a hold of careen: whoever has it counts by its place, if it is still known
+  bool counts() const { return kind != Kind::plan; }
+  bool operator==(const Fact&) const = default;
+};
+
+// In the order in which they are shown: whoever came first, first.
+std::vector<Fact> facts_of(const kube::Node& node);
+
+// The policies of the reference.
+bool is_not_ready(const kube::Node& node, bool only_false = false);
+
+}  // namespace careen::limits
