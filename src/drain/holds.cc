@@ -43,6 +43,7 @@ const std::vector<OwnerKind>& owner_kinds() {
         {cordon_taint(), {"medik8s.io/drain", "NoSchedule"}},
         {{"remediation.medik8s.io/exclude-from-remediation", "true"}}}},
       {"profile/", {.cordon = true}},
+      {"request/", {.cordon = true}},
       {kTerminalPrefix, {.cordon = true}},
   };
   return kinds;

@@ -178,9 +178,11 @@ TEST_F(HoldsTest, OwnersHoldWhatTheirKindHoldsAndNothingElse) {
   const Items everything{true, {kUnschedulable, kDrain, {"gpu", "NoSchedule"}}, {{kExclude, "true"}, {"rack", "r1"}}};
   take("profile/p", everything);
   take("terminal/me", everything);
+  take("request/mr-x7k2p", everything);
   EXPECT_THAT(taints(), IsEmpty());
   EXPECT_EQ(holds_of(node()).by_owner.at("profile/p").items, Items{.cordon = true});
   EXPECT_EQ(holds_of(node()).by_owner.at("terminal/me").items, Items{.cordon = true});
+  EXPECT_EQ(holds_of(node()).by_owner.at("request/mr-x7k2p").items, Items{.cordon = true});
   take(a, everything);
   EXPECT_EQ(holds_of(node()).by_owner.at(a).items, may_hold(a));
   EXPECT_EQ(label("rack"), "(none)");

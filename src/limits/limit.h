@@ -1,6 +1,6 @@
 // A MaintenanceLimit as careen reads it: how many nodes (or how much of a workload) may be out at once, and what a
-// request under it goes through. What is missing or of another type counts as absent; what makes no sense is a mistake,
-// which is told in the object's status, and as long as it lasts nothing is admitted that the limit is about.
+// request under it goes through. What is of another type, out of range or makes no sense is a mistake, which is told in
+// the object's status, and as long as it lasts nothing is admitted that the limit is about.
 #pragma once
 
 #include <cstdint>
@@ -103,7 +103,7 @@ struct Limit {
   DrainStep drain;
   InfraDrainStep infra_drain;
   Timeouts timeouts;
-  io::Duration interval{};  // between the end, or the approval, of one request and the approval of the next
+  io::Duration interval{};          // between the end, or the approval, of one request and the approval of the next
   std::optional<io::Duration> ttl;  // of finished requests; nothing: they stay
 
   // Of the status, what decisions rest on.
@@ -112,8 +112,10 @@ struct Limit {
   // What is wrong with it: a word for the condition Valid, and a sentence that names the field. Empty: nothing.
   std::string mistake_reason, mistake;
 
-  // How many may be out of so many: the smaller one of limit and maxUnavailable, at least `minimum`. Without any of
-  // them, 0 with a floor of `minimum`, as in the original an absent limit is 0 percent.
+  // How many may be out of so many: the smaller one of limit and maxUnavailable, at least `minimum`. Without a minimum
+  // it is 1, so that a percentage of few is not none, unless one of the two is 0 and says none. A limit that has
+  // neither of them allows none either, because in the program that careen replaces an absent limit is 0 percent; that
+  // program allows one all the same, and so does this one with `floor_of_one` or a minimum. Of nothing there is none.
   int64_t nominal(int64_t total) const;
   // How many may be worked on at once, also of those that are out anyway; as many as may be out where it is not said.
   int64_t parallel(int64_t total) const;
