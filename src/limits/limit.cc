@@ -26,7 +26,7 @@ constexpr int64_t kLargest = std::numeric_limits<int32_t>::max();
 constexpr size_t kMostGroupKeys = 8;
 constexpr size_t kMostReserves = 64;
 constexpr size_t kMostRequirements = 64;
-constexpr size_t kLongestActor = 253;
+constexpr size_t kLongestReserveActor = 253;
 constexpr size_t kLongestSelector = 4096;
 constexpr size_t kLongestQuote = 60;
 
@@ -242,7 +242,7 @@ void read_policies(FieldReader& spec, std::vector<Policy>& into) {
 void read_reserve(FieldReader& spec, std::vector<Reserve>& into) {
   spec.each("reserve", kMostReserves, [&](const std::string& place, JsonView value) {
     const std::string_view actor = value["actor"].text().value_or("");
-    if (actor.empty() || actor.size() > kLongestActor || io::printable(actor) != actor) {
+    if (actor.empty() || actor.size() > kLongestReserveActor || io::printable(actor) != actor) {
       return spec.mistake(place + ".actor", "who it is for is missing or no name");
     }
     const auto same = [&](const Reserve& other) { return other.actor == actor; };
