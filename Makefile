@@ -54,8 +54,9 @@ chart: deps-test ## check the Helm chart and pack it into build/
 manifests: deps-test ## render the chart into deploy/manifests, deploy/rbac.yaml and deploy/olm
 	@tools/manifests
 
-# What is tested: the code with sanitizers, and the program that users get. The control plane is built beside the two.
-BESIDE = -- "control plane" tools/testcluster/testcluster build
+# What is tested: the code with sanitizers, and the program that users get. The control plane, and the other actors that
+# tests run on it, are built beside the two.
+BESIDE = -- "control plane" tools/testcluster/testcluster build --actors
 test-build: deps-test
 	@$(STEP) "configure (release)" cmake --preset release -- "configure (tests)" cmake --preset test
 	@$(STEP) "build (release)" cmake --build --preset release -j $(JOBS) --target careen explore explore_mistaken \

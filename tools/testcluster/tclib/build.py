@@ -25,6 +25,9 @@ PROGRAMS = {
 }
 _MODULES = {"kubernetes": "k8s.io/kubernetes", "etcd": "go.etcd.io/etcd/server/v3",
             "kwok": "sigs.k8s.io/kwok"}
+# Other programs that take nodes out, for the tests that want them: a folder each under build/, which
+# has the main package as well. They are no part of the cluster and are built apart from it.
+ACTORS = {"karpenter": "karpenter", "flatcar-updates": "flatcar"}
 _FLAGS = ["-trimpath", "-buildvcs=false", "-mod=readonly"]
 
 
@@ -43,9 +46,9 @@ def versions():
     return found
 
 
-def _needed_go():
+def _needed_go(folders):
     return max((re.search(r"^go (\S+)", _source(folder, "go.mod"), re.MULTILINE).group(1)
-                for folder in _MODULES), key=lambda text: [int(n) for n in text.split(".")])
+                for folder in folders), key=lambda text: [int(n) for n in text.split(".")])
 
 
 def _linker_flags(folder):
@@ -61,13 +64,13 @@ def _linker_flags(folder):
     return " ".join(flags)
 
 
-def _folder(go):
+def _folder(go, folders, sources=("go.mod", "go.sum")):
     """The cache folder: its name changes with everything that goes into a build."""
     key = hashlib.sha256()
     for part in [go.version, gotoolchain.architecture(), *_FLAGS]:
         key.update(part.encode() + b"\0")
-    for folder in sorted(_MODULES):
-        for name in ("go.mod", "go.sum"):
+    for folder in sorted(folders):
+        for name in sources:
             key.update(_source(folder, name).encode() + b"\0")
         key.update(_linker_flags(folder).encode() + b"\0")
     return os.path.join(cache_dir(), key.hexdigest()[:16])
@@ -80,13 +83,24 @@ def _jobs():
 
 
 def ensure(jobs=None):
-    """Builds what is missing; returns the folder with the programs."""
-    go = gotoolchain.find(_needed_go())
-    folder = _folder(go)
+    """Builds what is missing of the cluster; returns the folder with the programs."""
+    go = gotoolchain.find(_needed_go(_MODULES))
+    return _ensure(go, _folder(go, _MODULES), PROGRAMS, jobs)
+
+
+def ensure_actor(name, jobs=None):
+    """Builds one of ACTORS if it is missing; returns the program."""
+    source = ACTORS[name]
+    go = gotoolchain.find(_needed_go([source]))
+    folder = _folder(go, [source], ("go.mod", "go.sum", "main.go"))
+    return os.path.join(_ensure(go, folder, {name: (source, ".")}, jobs), name)
+
+
+def _ensure(go, folder, wanted, jobs):
     programs = os.path.join(folder, "bin")
 
     def missing():
-        return [name for name in PROGRAMS if not os.path.exists(os.path.join(programs, name))]
+        return [name for name in wanted if not os.path.exists(os.path.join(programs, name))]
 
     if not missing():
         return programs
@@ -97,17 +111,17 @@ def ensure(jobs=None):
             return programs
         gotoolchain.provide(go)
         begun = time.monotonic()
-        done = len(PROGRAMS) - len(todo)
-        say(f"building {len(todo)} of {len(PROGRAMS)} programs with {go.version} into {programs}")
+        done = len(wanted) - len(todo)
+        say(f"building {len(todo)} of {len(wanted)} programs with {go.version} into {programs}")
         for name in todo:
             done += 1
-            _build(go, name, programs, f"[{done}/{len(PROGRAMS)}]", jobs or _jobs())
+            _build(go, name, wanted[name], programs, f"[{done}/{len(wanted)}]", jobs or _jobs())
         say(f"built in {duration(time.monotonic() - begun)}")
     return programs
 
 
-def _build(go, name, programs, label, jobs):
-    folder, package = PROGRAMS[name]
+def _build(go, name, source, programs, label, jobs):
+    folder, package = source
     target = os.path.join(programs, name)
     # A name of its own until it is whole: what is called kubectl is a whole kubectl.
     temporary = os.path.join(programs, f".{name}.unfinished")

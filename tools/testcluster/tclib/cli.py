@@ -55,7 +55,14 @@ def _without(text):
 # --- commands --------------------------------------------------------------
 
 def _build(arguments):
-    print(build.ensure(arguments.jobs))
+    if arguments.actors:
+        build.ensure(arguments.jobs)
+        for name in build.ACTORS:
+            print(build.ensure_actor(name, arguments.jobs))
+    elif arguments.actor:
+        print(build.ensure_actor(arguments.actor, arguments.jobs))
+    else:
+        print(build.ensure(arguments.jobs))
 
 
 def _up(arguments):
@@ -248,6 +255,11 @@ def _parser():
     add("list", _list, "list the clusters of this user", "testcluster list", named=False)
     make = add("build", _build, "build the programs and print the folder they are in",
                "testcluster build", named=False)
+    which = make.add_mutually_exclusive_group()
+    which.add_argument("actor", nargs="?", choices=build.ACTORS,
+                       help="build only this other actor, and print its program")
+    which.add_argument("--actors", action="store_true",
+                       help="the programs and all other actors; prints the actors")
     make.add_argument("--jobs", type=_count, metavar="N",
                       help="compilers at a time (default: by cores and memory)")
     flags = add("flags", _flags, "print the versions and the flags that matter",
