@@ -79,6 +79,10 @@ void read_condition(value& v, AtomPool& atoms, std::vector<NodeCondition>& out) 
   raw::each_field(v, [&](Key key, value& field) {
     if (key == "type") return read_atom(field, atoms, condition.type);
     if (key == "status") return read_atom(field, atoms, condition.status);
+    if (key == "reason") return read_atom(field, atoms, condition.reason);
+    if (key == "lastTransitionTime") {
+      if (auto text = raw::text(field)) condition.since = io::parse_rfc3339(*text).value_or(io::Wall{});
+    }
   });
   out.push_back(std::move(condition));
 }
@@ -103,6 +107,50 @@ void read_node_status(value& v, AtomPool& atoms, Node& node) {
       });
     }
   });
+}
+
+// One entry of managedFields, as far as it is about spec.unschedulable.
+struct Manager {
+  std::string_view name;
+  io::Wall time{};
+  bool cordons = false;
+};
+
+void read_managed_spec(value& v, Manager& manager) {
+  raw::each_field(v, [&](Key key, value&) { manager.cordons |= key == "f:unschedulable"; });
+}
+
+void read_manager(value& v, Manager& manager) {
+  raw::each_field(v, [&](Key key, value& field) {
+    if (key == "manager") {
+      manager.name = raw::text(field).value_or("");
+    } else if (key == "time") {
+      manager.time = io::parse_rfc3339(raw::text(field).value_or("")).value_or(io::Wall{});
+    } else if (key == "fieldsV1") {
+      raw::each_field(field, [&](Key part, value& fields) {
+        if (part == "f:spec") read_managed_spec(fields, manager);
+      });
+    }
+  });
+}
+
+// Half of a node's bytes can be managedFields, so they are read of cordoned nodes only, and on a second pass: whether a
+// node is cordoned stands behind them.
+void read_cordon(raw::object& document, AtomPool& atoms, Node& node) {
+  Manager last;
+  const auto read_entry = [&](value& entry) {
+    Manager manager;
+    read_manager(entry, manager);
+    if (manager.cordons && (!last.cordons || manager.time > last.time)) last = manager;
+  };
+  raw::each_field(document, [&](Key key, value& metadata) {
+    if (key != "metadata") return;
+    raw::each_field(metadata, [&](Key part, value& entries) {
+      if (part == "managedFields") raw::each_element(entries, read_entry);
+    });
+  });
+  node.cordoned_by = atoms.intern(last.name);
+  node.cordoned = last.time;
 }
 
 // Copies the parts of a node that are wanted as they are written, but for the fields that every heartbeat changes.
@@ -220,6 +268,10 @@ io::Result<Node> decode_node(RawObject& raw, AtomPool& atoms, const NodeSections
     node.deleting = !meta->deleted.empty();
     node.taints.shrink_to_fit();
     node.conditions.shrink_to_fit();
+    if (node.unschedulable) {
+      (void)raw.object.reset().value();
+      read_cordon(raw.object, atoms, node);
+    }
     if (!sections.empty()) {
       (void)raw.object.reset().value();
       SectionReader(sections, atoms, node).read(raw.object);

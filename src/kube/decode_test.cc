@@ -30,7 +30,8 @@ constexpr const char* kWorker = R"({
            "taints": [{"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule", "timeAdded": null},
                       {"effect": "NoExecute", "value": "v", "key": "k"}]},
   "status": {"capacity": {"cpu": "4"}, "conditions": [
-               {"type": "Ready", "status": "True", "lastHeartbeatTime": "2026-01-02T03:05:05Z", "reason": "x"},
+               {"type": "Ready", "status": "True", "lastHeartbeatTime": "2026-01-02T03:05:05Z", "reason": "x",
+                "lastTransitionTime": "2026-01-02T03:04:15Z"},
                {"type": "MemoryPressure", "status": "False"}],
              "nodeInfo": {"kubeletVersion": "v1.36.3", "osImage": "x"},
              "images": [{"names": ["a", "b"], "sizeBytes": 12}]}
@@ -67,6 +68,42 @@ TEST_F(DecodeTest, ReadsTheFieldsOfANode) {
   ASSERT_EQ(node->conditions.size(), 2u);
   EXPECT_EQ(node->conditions[0].type, "Ready");
   EXPECT_EQ(node->conditions[0].status, "True");
+  EXPECT_EQ(node->conditions[0].reason, "x");
+  EXPECT_EQ(io::format_rfc3339(node->conditions[0].since), "2026-01-02T03:04:15Z");
+  EXPECT_EQ(node->conditions[1].since, io::Wall{});
+  EXPECT_EQ(node->condition("MemoryPressure"), &node->conditions[1]);
+  EXPECT_EQ(node->condition("Memory"), nullptr);
+}
+
+TEST_F(DecodeTest, ACordonHasTheManagerThatSetItLast) {
+  const auto read = [&](const std::string& entries, bool cordoned = true) {
+    auto node = decode_node(
+        R"({"metadata":{"managedFields":)" + entries +
+            R"(,"name":"n","labels":{"a":"b"},"resourceVersion":"7"},"spec":{"providerID":"p","unschedulable":)" +
+            (cordoned ? "true" : "false") + "}}",
+        atoms, NodeSections({"/spec/providerID"}));
+    EXPECT_TRUE(node) << entries;
+    EXPECT_EQ(*node->label("a"), "b");
+    EXPECT_NE(node->section("/spec/providerID"), nullptr);
+    return std::string(node->cordoned_by.view()) +
+           (node->cordoned == io::Wall{} ? "" : " " + io::format_rfc3339(node->cordoned));
+  };
+  const auto entry = [](const std::string& manager, const std::string& time, const std::string& spec) {
+    return R"({"apiVersion":"v1","fieldsType":"FieldsV1","fieldsV1":{"f:metadata":{"f:unschedulable":{}},"f:spec":)" +
+           spec + R"(},"manager":")" + manager + R"(","operation":"Update","time":")" + time + "\"}";
+  };
+  const std::string kubectl = entry("kubectl", "2026-03-01T10:00:00Z", R"({"f:taints":{},"f:unschedulable":{}})");
+  const std::string kubelet = entry("kubelet", "2026-03-01T12:00:00Z", R"({"f:podCIDR":{}})");
+  const std::string kured = entry("kured", "2026-03-01T11:00:00Z", R"({"f:unschedulable":{}})");
+  EXPECT_EQ(read("[" + kubelet + "," + kubectl + "]"), "kubectl 2026-03-01T10:00:00Z");
+  EXPECT_EQ(read("[" + kured + "," + kubectl + "," + kubelet + "]"), "kured 2026-03-01T11:00:00Z");
+  EXPECT_EQ(read("[" + kubectl + "," + kured + "]"), "kured 2026-03-01T11:00:00Z");
+  EXPECT_EQ(read("[" + kubectl + "]", false), "");
+  EXPECT_EQ(read("[" + kubelet + "]"), "");
+  EXPECT_EQ(read("[" + entry("k", "soon", R"({"f:unschedulable":{}})") + "]"), "k");
+  EXPECT_EQ(read(R"([7,null,{"manager":{},"fieldsV1":{"f:spec":{"f:unschedulable":{}}}},{"fieldsV1":{"f:spec":7}}])"),
+            "");
+  EXPECT_EQ(read("7"), "");
 }
 
 TEST_F(DecodeTest, TheOrderOfFieldsDoesNotMatter) {
@@ -120,6 +157,7 @@ TEST_F(DecodeTest, AHeartbeatChangesNoFacts) {
   std::string later = kWorker;
   later.replace(later.find("1234567890123"), 13, "1234567890999");
   later.replace(later.find("03:05:05"), 8, "03:05:15");
+  later.replace(later.find("03:04:15"), 8, "03:05:15");
   const auto after = decode_node(later, atoms);
   ASSERT_TRUE(before && after);
   EXPECT_NE(before->version, after->version);
@@ -139,6 +177,9 @@ TEST_F(DecodeTest, EveryFactOfANodeCounts) {
   EXPECT_TRUE(differs([](Node& n) { n.finalizers.clear(); }));
   EXPECT_TRUE(differs([](Node& n) { n.taints.pop_back(); }));
   EXPECT_TRUE(differs([&](Node& n) { n.conditions[0].status = atoms.intern("Unknown"); }));
+  EXPECT_TRUE(differs([&](Node& n) { n.conditions[0].reason = atoms.intern("y"); }));
+  EXPECT_TRUE(differs([](Node& n) { n.conditions.pop_back(); }));
+  EXPECT_TRUE(differs([&](Node& n) { n.cordoned_by = atoms.intern("kubectl"); }));
   EXPECT_TRUE(differs([&](Node& n) { n.kubelet_version = atoms.intern("v2"); }));
   EXPECT_TRUE(differs([](Node& n) { n.unschedulable = false; }));
   EXPECT_TRUE(differs([](Node& n) { n.deleting = true; }));

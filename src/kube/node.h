@@ -15,6 +15,8 @@ namespace careen::kube {
 struct NodeCondition {
   Atom type;
   Atom status;
+  Atom reason = {};
+  io::Wall since = {};  // lastTransitionTime; 1970 where there is none
   friend bool operator==(const NodeCondition&, const NodeCondition&) = default;
 };
 
@@ -39,6 +41,10 @@ struct Node {
   // heartbeat changes: lastHeartbeatTime of conditions, resourceVersion, and managedFields.
   std::vector<std::pair<Atom, std::string>> sections;
   Atom kubelet_version;
+  // Of a node that is unschedulable: the field manager that made it so last, and when; empty and 1970 where it is not
+  // known. A person is not known by it, only the program.
+  Atom cordoned_by;
+  io::Wall cordoned{};
   io::Wall created{};
   bool unschedulable = false;
   bool deleting = false;
@@ -48,7 +54,9 @@ struct Node {
   const Atom* label(std::string_view key) const;
   const std::string* annotation(std::string_view key) const;
   const std::string* section(std::string_view pointer) const;
-  // Equal but for the resource version: a heartbeat changes nothing careen looks at.
+  const NodeCondition* condition(std::string_view type) const;
+  // Equal but for the resource version, and for times that alone say nothing new: a heartbeat changes nothing careen
+  // looks at, also one of a controller that writes a new transition time with each.
   bool same_facts(const Node& other) const;
 };
 
