@@ -27,11 +27,11 @@ class Refused(Exception):
 class Api:
     """Talks to one API server with the administrator's certificate; each thread has its own connection."""
 
-    def __init__(self, server, ca, certificate, key, timeout=20.0):
+    def __init__(self, server, ca, certificate, key, timeout=20.0, agent="careen-test"):
         address = urllib.parse.urlsplit(server)
         self.server = server
         self.host, self.port = address.hostname, address.port
-        self._timeout = timeout
+        self._timeout, self._agent = timeout, agent
         self._context = ssl.create_default_context(cafile=ca)
         self._context.load_cert_chain(certificate, key)
         self._local = threading.local()
@@ -45,7 +45,7 @@ class Api:
         connection = getattr(self._local, "connection", None)
         if connection is None:
             connection = self._local.connection = self.connect()
-        headers = {"User-Agent": "careen-test"}
+        headers = {"User-Agent": self._agent}
         if body is not None:
             headers["Content-Type"] = content_type
         try:
@@ -131,7 +131,7 @@ class Api:
         connection = self.connect(timeout)
         try:
             connection.request("GET", path + "?" + urllib.parse.urlencode(query),
-                               headers={"User-Agent": "careen-test"})
+                               headers={"User-Agent": self._agent})
             response = connection.getresponse()
             if response.status != 200:
                 raise Refused(response.status, "WATCH", path, response.read())

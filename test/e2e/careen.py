@@ -15,7 +15,7 @@ _PR_SET_PDEATHSIG = 1
 _LIBC = ctypes.CDLL(None, use_errno=True)
 
 
-def _die_with_parent():
+def die_with_parent():
     _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
@@ -96,7 +96,7 @@ class Careen:
         self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                                         stderr=subprocess.PIPE, cwd=cwd,
                                         env={**inherited, **(environment or {})},
-                                        preexec_fn=_die_with_parent)
+                                        preexec_fn=die_with_parent)
         self._reader = threading.Thread(target=self._read_log, daemon=True)
         self._reader.start()
 

@@ -1,5 +1,6 @@
 """The control plane that the tests run against: started once, and surely ended."""
 
+import json
 import os
 import shlex
 import signal
@@ -45,8 +46,20 @@ class Cluster:
         self.key = environment["TESTCLUSTER_KEY"]
         self.audit_log = environment.get("TESTCLUSTER_AUDIT_LOG")
         self.kubectl_path = os.path.join(environment["PATH"].split(":")[0], "kubectl")
-        self.api = Api(self.server, self.ca, self.certificate, self.key)
+        self.api = self.api_as("careen-test")
         return self
+
+    def api_as(self, agent):
+        """A client that the API server knows by that name, also as the manager of what it writes."""
+        return Api(self.server, self.ca, self.certificate, self.key, agent=agent)
+
+    def etcd(self, path, value):
+        """Asks etcd itself, past the API server, through its JSON gateway."""
+        folder = os.path.dirname(self.kubeconfig)
+        with open(os.path.join(folder, "cluster.json")) as file:
+            port = json.load(file)["ports"]["etcd"]
+        key = os.path.join(folder, "pki", "etcd-client")
+        return Api(f"https://127.0.0.1:{port}", self.ca, f"{key}.crt", f"{key}.key").call("POST", path, value)
 
     def tool(self, command, *arguments):
         result = subprocess.run([TOOL, command, "--name", self.name, *arguments], text=True,
