@@ -1,6 +1,7 @@
 // What a node says of being out, whoever took it out: cordons, taints, conditions, annotations, and the record of
 // careen's own holds. A pure function of the node as it is cached. Whoever can write a Node can write any of this, so a
-// fact never allows anything: it only counts.
+// fact never allows anything: it only counts. The label of a profile's state is not among them: whose it is depends on
+// who has a place.
 #pragma once
 
 #include <optional>
@@ -24,11 +25,14 @@ struct Fact {
     plan,     // announced only: shown, never counted
   };
   Kind kind = Kind::out;
-  std::string actor;               // kubectl, kured, karpenter, failure, terminal/ana@host
-  std::string what;                // for people: "cordoned", "taint karpenter.sh/disrupted", "not ready"
-  std::optional<io::Wall> since;   // nothing: the node does not say
-  bool cordon = false;             // a cordon that is not careen's: it counts after spec.foreignCordonAfter
-  bool own = false;                // a hold of careen: whoever has it counts by its place, if it is still known
+  std::string actor;              // kubectl, kured, karpenter, failure, terminal/ana@host
+  std::string what;               // for people: "cordoned", "taint karpenter.sh/disrupted", "not ready"
+  std::optional<io::Wall> since;  // nothing: the node does not say
+  bool cordon = false;            // a cordon that is not careen's: it counts after spec.foreignCordonAfter
+  // A hold of careen: whoever has it counts by its place, if it is still known. Its actor is the hold's owner as the
+  // place has it: nodemaintenance/disk, profile/os-update, terminal/ana@host, request/mr-x7k2p.
+  bool own = false;
+  std::optional<io::Wall> until = {};  // it counts until then; nothing: as long as it is there
   bool counts() const { return kind != Kind::plan; }
   bool operator==(const Fact&) const = default;
 };
