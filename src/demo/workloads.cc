@@ -102,7 +102,7 @@ int ask_api(sim::ApiServer& api, const std::string& method, const std::string& p
 
 void define_kinds(sim::ApiServer& api) {
   for (const controllers::Kind* kind : replica::object_kinds()) {
-    create(api, controllers::kDefinitionsPath, kind->definition());
+    for (const Json& definition : kind->definitions()) create(api, controllers::kDefinitionsPath, definition);
   }
 }
 

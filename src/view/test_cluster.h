@@ -67,7 +67,7 @@ profiles:
     }
   }
   void define_maintenances() {
-    const kube::Json definition = nodemaintenance::kind().definition();
+    const kube::Json definition = nodemaintenance::kind().definitions().front();
     const auto name = definition.at("/metadata/name").text().value_or("");
     cluster.api.put(fmt::format("{}/{}", controllers::kDefinitionsPath, name), definition);
   }

@@ -88,7 +88,9 @@ Stage::Stage(const Case& one, bool timeline)
   if (one.campaign.drains) cluster->network.set_weather("", {draw_.between(milliseconds{0}, milliseconds{300})});
   if (one.campaign.drains) set_up_drains();
   for (const auto& guest : one.campaign.guests) {
-    ask("POST", controllers::kDefinitionsPath, guest->choice()->kind().definition());
+    for (const Json& definition : guest->choice()->kind().definitions()) {
+      ask("POST", controllers::kDefinitionsPath, definition);
+    }
     invariants.join(*guest);
   }
   for (const NodePlan& node : one.campaign.nodes) {

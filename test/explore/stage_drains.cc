@@ -64,7 +64,7 @@ void Stage::ask(std::string method, std::string path, const Json& body) {
 }
 
 void Stage::set_up_drains() {
-  ask("POST", controllers::kDefinitionsPath, nodemaintenance::kind().definition());
+  ask("POST", controllers::kDefinitionsPath, nodemaintenance::kind().definitions().front());
   for (const Workload& workload : case_.campaign.workloads) make_workload(workload);
 }
 

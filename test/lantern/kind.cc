@@ -29,10 +29,10 @@ class Choice final : public controllers::Choice {
 };
 
 // One that is shipped lies in deploy/crds, and is controllers::shipped_definition(name).
-kube::Json definition() {
+std::vector<kube::Json> definitions() {
   std::ostringstream text;
   text << std::ifstream(test::source_path("test/lantern/lantern.yaml")).rdbuf();
-  return controllers::definition_from(text.str());
+  return {controllers::definition_from(text.str())};
 }
 
 std::shared_ptr<const controllers::Choice> with_flags(CLI::App& command) {
@@ -57,7 +57,7 @@ const controllers::Kind& kind() {
       .object = kResource,
       .namespaces = {},
       .claims = true,
-      .definition = definition,
+      .definitions = definitions,
       .job_of = job_of,
       .usual = [] { return with_options({}); },
       .with_flags = with_flags,

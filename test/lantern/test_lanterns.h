@@ -21,7 +21,7 @@ namespace careen::lantern {
 class LanternTest : public testing::Test {
  protected:
   LanternTest() {
-    ask("POST", controllers::kDefinitionsPath, kind().definition());
+    ask("POST", controllers::kDefinitionsPath, kind().definitions().front());
     for (const char* name : {"n1", "n2", "n3"}) {
       ask("POST", "/api/v1/nodes",
           kube::Json::object(

@@ -132,7 +132,7 @@ const controllers::Kind& kind() {
       .section = "maintenances",
       .object = kResource,
       .namespaces = {kLeaseNamespace},
-      .definition = [] { return controllers::shipped_definition("nodemaintenance"); },
+      .definitions = [] { return std::vector{controllers::shipped_definition("nodemaintenance")}; },
       .job_of = job_of,
       .way_out = [](std::string_view node) { return fmt::format("\"careen release {}\" ends it", node); },
       .original = {.pod_label = "node-maintenance-operator",

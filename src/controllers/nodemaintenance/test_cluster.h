@@ -31,7 +31,7 @@ namespace careen::nodemaintenance {
 
 // As the original's: neither conditions nor spec.drain.
 inline kube::Json original_definition() {
-  kube::Json whole = kind().definition();
+  kube::Json whole = kind().definitions().front();
   kube::Json version(whole.at("/spec/versions/0"));
   version.remove({"additionalPrinterColumns"});
   version.remove({"schema", "openAPIV3Schema", "properties", "status", "properties", "conditions"});
@@ -56,7 +56,7 @@ class MaintenanceTest : public testing::Test {
   static constexpr const char* kMaintenances = "/apis/nodemaintenance.medik8s.io/v1beta1/nodemaintenances";
   static constexpr const char* kLeases = "/apis/coordination.k8s.io/v1/namespaces/medik8s-leases/leases";
 
-  explicit MaintenanceTest(const kube::Json& crd = kind().definition()) {
+  explicit MaintenanceTest(const kube::Json& crd = kind().definitions().front()) {
     cluster.pods.set_times({io::milliseconds{100}, io::milliseconds{200}});
     cluster.network.treat = [this](const sim::Sending& sending) {
       if (!sending.stream && sending.client.starts_with("careen") && sending.writes()) {

@@ -59,7 +59,8 @@ struct Kind {
   kube::Resource object = {};                     // its own custom resource, cluster-scoped; profiles have none
   std::vector<std::string_view> namespaces = {};  // that it works in besides careen's own
   bool claims = false;                            // it admits against a limit: it leads only with the ledger
-  kube::Json (*definition)() = nullptr;           // the CustomResourceDefinition that is installed with careen
+  // The CustomResourceDefinitions that are installed with careen; the first is that of `object`.
+  std::vector<kube::Json> (*definitions)() = nullptr;
   Job (*job_of)(const kube::Object& object) = nullptr;
   kube::NodePreference (*marked_pods)() = nullptr;  // those that the cache of pods has to mark, for who counts them
   // What people can do to have such an object let go of its node; null: it lets go when it is done.

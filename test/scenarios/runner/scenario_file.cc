@@ -153,7 +153,9 @@ class ScenarioReader {
     const Value* budgets = fields.find("budgets");
     const Value* others = fields.find("objects");
     for (const controllers::Kind* kind : scenario_.careen.controllers) {
-      scenario_.objects.push_back({controllers::kDefinitionsPath, kind->definition(), true});
+      for (kube::Json& definition : kind->definitions()) {
+        scenario_.objects.push_back({controllers::kDefinitionsPath, std::move(definition), true});
+      }
     }
     std::vector<std::string> parts;
     const auto take = [&](const Value* value, auto read, std::string_view what) {
