@@ -62,12 +62,14 @@ std::string title(std::string_view group) { return group == "Options" ? "Flags:\
 
 std::string usage_line(const CommandDoc& command, const std::string& path) {
   std::string line = path;
-  if (!command.commands.empty()) return line + " COMMAND [flags]";
+  if (!command.commands.empty() && command.arguments.empty()) return line + " COMMAND [flags]";
   line += " [flags]";
   for (const ParameterDoc& argument : command.arguments) {
     const std::string name = argument.names.front() + (argument.repeated ? "..." : "");
     line += argument.required ? " " + name : " [" + name + "]";
   }
+  // careen request NODE, careen request list
+  if (!command.commands.empty()) line += " | COMMAND";
   return line;
 }
 

@@ -1,5 +1,7 @@
 #include "cli/command_set.h"
 
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <sstream>
@@ -51,6 +53,14 @@ std::string title_of(CommandGroup group) {
   return "";
 }
 
+// A flag or an argument of that command which the line has; empty: none.
+std::string given_to(const CLI::App& command) {
+  for (const CLI::Option* option : command.get_options()) {
+    if (option->count() > 0) return option->get_positional() ? option->get_name(true) : option->get_name();
+  }
+  return "";
+}
+
 int refuse_usage(const std::exception& error) {
   Screen screen(process_screen());
   screen.note(error.what());
@@ -83,6 +93,18 @@ CLI::App& Commands::add(const std::string& name, const std::string& summary, Com
   return command;
 }
 
+CLI::App& Commands::add_below(CLI::App& parent, const std::string& name, const std::string& summary, Run run) {
+  CLI::App& command = *parent.add_subcommand(name, summary);
+  command.group("Commands");
+  entries_.push_back({&command, [&parent, name, run = std::move(run)] {
+                        if (const std::string given = given_to(parent); !given.empty()) {
+                          throw UsageError(fmt::format("{} belongs behind \"{}\"", given, name));
+                        }
+                        return run();
+                      }});
+  return command;
+}
+
 int Commands::parse_and_run(std::vector<std::string> words) {
   try {
     std::reverse(words.begin(), words.end());
@@ -93,10 +115,11 @@ int Commands::parse_and_run(std::vector<std::string> words) {
     Screen(process_screen()).document(help.str());
     return 0;
   }
-  for (const Entry& entry : entries_) {
-    if (!*entry.command) continue;
+  // A command below another is behind it in the list, and is what is meant when both were named.
+  for (auto entry = entries_.rbegin(); entry != entries_.rend(); ++entry) {
+    if (!*entry->command) continue;
     try {
-      return entry.run();
+      return entry->run();
     } catch (const UsageError& e) {
       return refuse_usage(e);
     }

@@ -42,6 +42,9 @@ class Commands {
   // Adds a command, and gives the place for its flags and its footer, which holds an example. What the flags are
   // written to must live as long as `run`.
   CLI::App& add(const std::string& name, const std::string& summary, CommandGroup group, Run run);
+  // One below another command, as in `careen request run`. What is typed before its name would be the other command's:
+  // such a line is refused, because nobody would look at it.
+  CLI::App& add_below(CLI::App& parent, const std::string& name, const std::string& summary, Run run);
 
   // The words after the program's name, as they were given. The exit code.
   int parse_and_run(std::vector<std::string> words);

@@ -52,11 +52,10 @@ class Completer {
       offer_value(*value_of_, "", current_);
     } else if (!only_arguments_ && current_.starts_with("-")) {
       offer_flags(*command);
-    } else if (!command->commands.empty()) {
-      for (const CommandDoc& sub : command->commands) {
-        if (!sub.hidden()) offer(sub.name, sub.summary);
-      }
     } else {
+      for (const CommandDoc& sub : command->commands) {
+        if (!sub.hidden() && arguments_ == 0 && !only_arguments_) offer(sub.name, sub.summary);
+      }
       offer_argument(*command);
     }
     return std::move(out_);
@@ -72,9 +71,12 @@ class Completer {
         note_value(*value_of_, word);
         value_of_ = nullptr;
       } else if (only_arguments_ || !word.starts_with("-") || word == "-") {
-        if (command->commands.empty()) {
+        const CommandDoc* below = arguments_ == 0 && !only_arguments_ ? command->command(word) : nullptr;
+        if (below) {
+          command = below;
+        } else if (command->commands.empty() || !command->arguments.empty()) {
           ++arguments_;
-        } else if (!(command = command->command(word))) {
+        } else {
           return nullptr;
         }
       } else if (word == "--") {

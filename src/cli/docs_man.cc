@@ -94,6 +94,9 @@ std::string man_section(const CommandDoc& command, const std::string& path) {
   }
   out += flags_of(command);
   if (!command.details.empty()) out += ".PP\n" + paragraphs(command.details);
+  for (const CommandDoc& below : command.commands) {
+    if (!below.hidden()) out += man_section(below, path + " " + below.name);
+  }
   return out;
 }
 

@@ -64,6 +64,9 @@ std::string command_section(const CommandDoc& command, const std::string& path) 
     }
   }
   if (!command.details.empty()) out += "\n" + details(command.details);
+  for (const CommandDoc& below : command.commands) {
+    if (!below.hidden()) out += command_section(below, path + " " + below.name);
+  }
   return out;
 }
 

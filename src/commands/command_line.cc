@@ -4,6 +4,7 @@
 #include "commands/completion_names.h"
 #include "commands/run_flags.h"
 #include "controllers/nodemaintenance/commands/commands.h"
+#include "controllers/requests/commands/commands.h"
 
 namespace careen::app {
 
@@ -22,6 +23,7 @@ constexpr AddCommand kCommands[] = {
     add_drain_command,              //
     add_uncordon_command,           //
     nodemaintenance::add_commands,  //
+    requests::add_commands,         //
     add_pause_command,              //
     add_resume_command,             //
     add_run_command,                //

@@ -38,6 +38,18 @@ TEST_F(CompletionTest, Commands) {
   EXPECT_TRUE(values({"nonsense", ""}).empty());
 }
 
+TEST_F(CompletionTest, CommandsBelowACommandThatHasArguments) {
+  EXPECT_EQ(values({"request", "r"}), Strings{"run"});
+  EXPECT_EQ(of({"request", ""}).names, Names::nodes);
+  EXPECT_EQ(of({"request", "node-1", ""}).names, Names::none);
+  EXPECT_TRUE(values({"request", "node-1", ""}).empty());
+  EXPECT_EQ(of({"request", "done", ""}).names, Names::nodes);
+  EXPECT_TRUE(offers({"request", "run", "--"}, "--timeout"));
+  EXPECT_FALSE(offers({"request", "done", "--"}, "--wait"));
+  // A node may be called like a command.
+  EXPECT_TRUE(values({"request", "--", "do"}).empty());
+}
+
 TEST_F(CompletionTest, Flags) {
   EXPECT_EQ(values({"explain", "--outp"}), Strings{"--output"});
   EXPECT_TRUE(offers({"explain", "node-1", "-"}, "--kubeconfig"));

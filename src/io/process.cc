@@ -117,6 +117,12 @@ class SpawnActions {
   SpawnActions() {
     ::posix_spawn_file_actions_init(&actions_);
     ::posix_spawnattr_init(&attributes_);
+    sigset_t all, none;
+    ::sigfillset(&all);
+    ::sigemptyset(&none);
+    ::posix_spawnattr_setsigdefault(&attributes_, &all);
+    ::posix_spawnattr_setsigmask(&attributes_, &none);
+    ::posix_spawnattr_setflags(&attributes_, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
   }
   SpawnActions(const SpawnActions&) = delete;
   SpawnActions& operator=(const SpawnActions&) = delete;
@@ -125,17 +131,14 @@ class SpawnActions {
     ::posix_spawnattr_destroy(&attributes_);
   }
 
+  // It has our own input and output.
+  void inherit() { close_others(); }
+
   void set(int out, int err) {
     ::posix_spawn_file_actions_addopen(&actions_, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
     ::posix_spawn_file_actions_adddup2(&actions_, out, STDOUT_FILENO);
     ::posix_spawn_file_actions_adddup2(&actions_, err, STDERR_FILENO);
-    // The sockets of libraries are not all marked close-on-exec.
-    ::posix_spawn_file_actions_addclosefrom_np(&actions_, STDERR_FILENO + 1);
-    sigset_t all, none;
-    ::sigfillset(&all);
-    ::sigemptyset(&none);
-    ::posix_spawnattr_setsigdefault(&attributes_, &all);
-    ::posix_spawnattr_setsigmask(&attributes_, &none);
+    close_others();
     // A group of its own, so that it can be killed with all its children.
     ::posix_spawnattr_setpgroup(&attributes_, 0);
     ::posix_spawnattr_setflags(&attributes_, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETPGROUP);
@@ -144,6 +147,9 @@ class SpawnActions {
   const posix_spawnattr_t* attributes() const { return &attributes_; }
 
  private:
+  // The sockets of libraries are not all marked close-on-exec.
+  void close_others() { ::posix_spawn_file_actions_addclosefrom_np(&actions_, STDERR_FILENO + 1); }
+
   posix_spawn_file_actions_t actions_;
   posix_spawnattr_t attributes_;
 };
@@ -204,6 +210,61 @@ Result<void> Child::start(const ProcessRequest& request) {
   listen(err);
   return {};
 }
+
+// A process that shares our terminal. Asio's handler shares it until it has been reaped.
+class Attached : public std::enable_shared_from_this<Attached> {
+ public:
+  explicit Attached(RealLoop& loop) : ended_(loop), exit_(loop.asio()) {}
+
+  // errno; 0: it runs.
+  int start(const AttachedCommand& command) {
+    SpawnActions spawn;
+    spawn.inherit();
+    std::vector<std::string> arguments = command.argv;
+    std::vector<std::string> environment = environment_with(command.environment);
+    if (const int error = ::posix_spawnp(&pid_, command.argv.front().c_str(), spawn.actions(), spawn.attributes(),
+                                         pointers(arguments).data(), pointers(environment).data())) {
+      return error;
+    }
+    const auto watched = static_cast<int>(::syscall(SYS_pidfd_open, pid_, 0));
+    if (watched < 0) {
+      const int reason = errno;
+      ::kill(pid_, SIGKILL);
+      ::waitpid(pid_, nullptr, 0);
+      return reason;
+    }
+    exit_.assign(watched);
+    exit_.async_wait(Stream::wait_read, [self = shared_from_this()](const boost::system::error_code& error) {
+      if (!error) self->reap();
+    });
+    return 0;
+  }
+
+  void pass_on(int signal) {
+    // A terminal sends its own to the whole group.
+    const bool of_terminal = signal == SIGINT || signal == SIGQUIT;
+    if (of_terminal && ::isatty(STDIN_FILENO) && ::tcgetpgrp(STDIN_FILENO) == ::getpgrp()) return;
+    if (!ended_.is_open()) ::kill(pid_, signal);
+  }
+
+  Gate& ended() { return ended_; }
+  int exit_code() const { return exit_code_; }
+
+ private:
+  void reap() {
+    siginfo_t info{};
+    if (::waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED) == 0) {
+      exit_code_ = info.si_code == CLD_EXITED ? info.si_status : 128 + info.si_status;
+    }
+    exit_.close();
+    ended_.open();
+  }
+
+  Gate ended_;
+  Stream exit_;
+  pid_t pid_ = 0;
+  int exit_code_ = 0;
+};
 
 struct KillAtEnd {
   explicit KillAtEnd(Child& c) : child(c) {}
@@ -269,6 +330,19 @@ Task<Result<ProcessResult>> run_process(RealLoop& loop, ProcessRequest request) 
                    fmt::format("\"{}\" wrote more than {} bytes", request.argv.front(), request.max_output));
   }
   co_return ProcessResult{child->exit_code(), std::move(child->out.text), std::move(child->err.text)};
+}
+
+Task<Result<AttachedEnd>> run_attached(RealLoop& loop, AttachedCommand command) {
+  if (command.argv.empty()) co_return fail(ErrorKind::invalid, "no program to run was named");
+  const auto child = std::make_shared<Attached>(loop);
+  // Before it starts: one that comes just then must not end us.
+  const auto signals = watch_signals(loop, {SIGTERM, SIGINT, SIGQUIT, SIGHUP, SIGUSR1, SIGUSR2},
+                                     [&child](int signal) { child->pass_on(signal); });
+  if (const int error = child->start(command)) {
+    co_return AttachedEnd{error == ENOENT ? 127 : 126, cannot_run(command.argv.front(), error).value().message};
+  }
+  co_await child->ended().wait();
+  co_return AttachedEnd{child->exit_code(), ""};
 }
 
 std::unique_ptr<SignalWatch> watch_signals(RealLoop& loop, std::vector<int> signals, std::function<void(int)> handler) {

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <unistd.h>
 
 #include "io/test_support.h"
 
@@ -42,6 +43,25 @@ TEST_F(ProcessTest, NamesAProgramThatDoesNotExist) {
   const auto result = run(request);
   EXPECT_EQ(result.error().kind, ErrorKind::process);
   EXPECT_EQ(result.error().message, "cannot run \"no-such-program-here\": No such file or directory");
+}
+
+TEST_F(ProcessTest, AnAttachedCommandHasOurOutputAndItsCode) {
+  const auto attached = [this](std::vector<std::string> argv) {
+    return run_task(loop_, run_attached(loop_, {std::move(argv), {{"CAREEN_TEST_ADDED", "7"}}}));
+  };
+  EXPECT_EQ(attached({"sh", "-c", "exit $CAREEN_TEST_ADDED"})->exit_code, 7);
+  EXPECT_EQ(attached({"sh", "-c", "kill -KILL $$"})->exit_code, 128 + SIGKILL);
+  // Of our group, unlike a child that run_process() starts.
+  EXPECT_EQ(attached({"sh", "-c", "test $(ps -o pgid= -p $$) = " + std::to_string(::getpgrp())})->exit_code, 0);
+  EXPECT_EQ(attached({"no-such-program-here"})->exit_code, 127);
+  EXPECT_EQ(attached({"no-such-program-here"})->error,
+            "cannot run \"no-such-program-here\": No such file or directory");
+  EXPECT_EQ(attached({"/etc"})->exit_code, 126);
+}
+
+TEST_F(ProcessTest, SignalsArePassedOnToAnAttachedCommand) {
+  const std::string script = "trap 'exit 9' TERM; kill -TERM " + std::to_string(::getpid()) + "; sleep 60 & wait";
+  EXPECT_EQ(run_task(loop_, run_attached(loop_, {{"sh", "-c", script}, {}}))->exit_code, 9);
 }
 
 TEST_F(ProcessTest, ASignalIsAnExitCode) { EXPECT_EQ(run(shell("kill -TERM $$"))->exit_code, 128 + SIGTERM); }

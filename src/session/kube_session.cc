@@ -136,6 +136,7 @@ int run_on_cluster(const ClusterOptions& options, const Command& command) {
   KubeSession session({loop, std::move(*access), kube::over_http(loop, files), random, screen, user_at_host()});
   session.process = &process;
   const auto watch = io::watch_signals(loop, {SIGTERM, SIGINT}, [&](int) {
+    if (session.leaves_signals) return;
     if (!session.heeds_interrupt || session.interrupted.is_open()) ::_exit(kInterrupted);
     session.interrupted.open();
   });

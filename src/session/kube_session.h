@@ -65,6 +65,8 @@ class KubeSession {
   // Opened by the first Ctrl-C; the second one ends the process, as the first does unless a command heeds it.
   io::Gate interrupted;
   bool heeds_interrupt = false;
+  // Signals that would end us are somebody else's: a command of the user's runs, and they are passed on to it.
+  bool leaves_signals = false;
 
   io::Wall now() const { return loop.wall_now(); }
   // Of a watch; its name is the key of its problems, after "watch ".

@@ -1,6 +1,7 @@
 // The objects of a controller's kind, as commands read and follow them.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "io/subscription.h"
@@ -10,14 +11,17 @@
 
 namespace careen::app {
 
-// 404 when the cluster does not know the kind.
-io::Task<kube::Result<std::vector<kube::Object>>> list_objects(KubeSession& session, kube::Resource resource);
+// All, or those whose labels the selector matches. 404 when the cluster does not know the kind.
+io::Task<kube::Result<std::vector<kube::Object>>> list_objects(KubeSession& session, kube::Resource resource,
+                                                               std::string label_selector = {});
 
-// A watch of all of them, which tells when they are known and whenever something has changed. Its problems have the
+// A watch of all of them, or of some, which tells when they are known and whenever something has changed. Its problems have the
 // key "watch " and the plural of the kind.
 class ObjectWatch {
  public:
-  ObjectWatch(KubeSession& session, const kube::Resource& resource, io::Signal& changed);
+  ObjectWatch(KubeSession& session, const kube::Resource& resource, io::Signal& changed)
+      : ObjectWatch(session, kube::ReflectorOptions{.resource = resource}, changed) {}
+  ObjectWatch(KubeSession& session, kube::ReflectorOptions what, io::Signal& changed);
 
   io::Gate& known() { return objects_.synced_gate(); }
   const kube::Store<kube::Object>& store() const { return objects_.store(); }

@@ -94,6 +94,18 @@ class WrongUsage(unittest.TestCase):
         self.assertIn("zsh", self.refused("completion", "tcsh"))
         self.assertIn("which nodes?", self.refused("drain"))
 
+    def test_a_command_below_another(self):
+        self.assertIn("which node?", self.refused("request"))
+        self.assertIn("--client", self.refused("request", "node-1"))
+        self.assertIn('"a b" is no value of a label', self.refused("request", "node-1", "--client", "a b"))
+        self.assertIn("--timeout goes with --wait", self.refused("request", "node-1", "--client", "a", "--timeout", "5s"))
+        self.assertIn('--kubeconfig belongs behind "done"',
+                      self.refused("request", "--kubeconfig", "f", "done", "node-1", "--client", "a"))
+        self.assertIn("COMMAND", self.refused("request", "run", "node-1", "--client", "a"))
+        out, _ = run("request", "run", "--help")
+        self.assertIn("Usage: careen request run [flags] NODE COMMAND...", out)
+        self.assertRegex(out, r"Example:\n  careen request run ")
+
     def test_who_cannot_be_asked_is_named(self):
         _, err = run("explain", "n", "--server", "http://127.0.0.1:1", code=1)
         self.assertIn("http://127.0.0.1:1", err)
