@@ -31,6 +31,7 @@ struct Admission {
   bool counts = true;  // against budgets: the node is on its way into maintenance, not merely on its way
   std::vector<HeldLease> leases = {};
   bool drains = false;  // the node has not moved by it: first it is drained, and the move is an admission of its own
+  std::vector<std::string> groups = {};  // of limits, in which a node is missing that is gone itself
   bool operator==(const Admission&) const = default;
 
   // Under which the ledger has it: of profiles the UID.

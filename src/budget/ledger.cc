@@ -33,6 +33,7 @@ constexpr size_t kRoomForOne = 1 << 10;
 size_t bytes_of(const Admission& admission) {
   size_t bytes = 128 + admission.uid.size() + admission.node.size() + admission.by.size();
   for (const HeldLease& lease : admission.leases) bytes += 80 + lease.key.size();
+  for (const std::string& group : admission.groups) bytes += 8 + group.size();
   return bytes;
 }
 
@@ -43,6 +44,12 @@ Json to_json(const std::vector<HeldLease>& leases) {
   for (const HeldLease& lease : leases) {
     list.push_back(Json::object({{"key", lease.key}, {"acquired", io::format_rfc3339(lease.acquired)}}));
   }
+  return list;
+}
+
+Json names_to_json(const std::vector<std::string>& names) {
+  Json list = Json::array();
+  for (const std::string& name : names) list.push_back(name);
   return list;
 }
 
@@ -85,6 +92,9 @@ tl::expected<LedgerRecord, std::string> LedgerRecord::parse(std::string_view tex
       const auto acquired = io::parse_rfc3339(text_at(lease, "acquired"));
       if (acquired) admission.leases.push_back({text_at(lease, "key"), *acquired});
     });
+    item["groups"].for_each_element([&](JsonView group) {
+      if (const auto name = group.text()) admission.groups.emplace_back(*name);
+    });
     complete &= !admission.uid.empty() && !admission.node.empty();
     record.admitted.emplace(admission.key(), std::move(admission));
   });
@@ -102,6 +112,7 @@ std::string LedgerRecord::text() const {
     if (!admission.counts) item.set({"counts"}, false);
     if (admission.drains) item.set({"drains"}, true);
     if (!admission.leases.empty()) item.set({"leases"}, to_json(admission.leases));
+    if (!admission.groups.empty()) item.set({"groups"}, names_to_json(admission.groups));
     list.push_back(std::move(item));
   }
   return Json::object({{"epoch", static_cast<int64_t>(epoch)},
@@ -157,8 +168,10 @@ void Ledger::finish(const std::string& key) {
   const auto entry = entries_.find(key);
   if (entry == entries_.end()) return;
   bytes_ -= bytes_of(entry->second.admission);
+  const Admission ended = std::move(entry->second.admission);
   entries_.erase(entry);
   broadcast();
+  ends_.tell(ended);
   if (options_ && !tidy_.pending()) tidy_.set(loop_.now() + options_->tidy_after);
 }
 

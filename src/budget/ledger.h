@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -12,6 +13,7 @@
 #include "budget/admission.h"
 #include "io/log.h"
 #include "io/loop.h"
+#include "io/subscription.h"
 #include "io/sync.h"
 #include "io/task.h"
 #include "io/time.h"
@@ -71,6 +73,8 @@ class Ledger {
   void settled(const std::string& key);
   // The node is where it was admitted to, or surely will not get there by this admission.
   void finish(const std::string& key);
+  // Told of each entry that ends, after it has.
+  io::Subscription on_end(std::function<void(const Admission&)> tell) { return ends_.subscribe(std::move(tell)); }
   // Resumes when the entry is recorded; false when it ended meanwhile or another process has taken over.
   io::Task<bool> recorded(std::string key);
 
@@ -127,6 +131,7 @@ class Ledger {
   io::Signal wake_;
   io::Signal inherited_;
   io::Gate changed_;
+  io::Hub<Admission> ends_;
   io::Gate fenced_gate_;
   io::Alarm tidy_;
 };

@@ -56,13 +56,14 @@ struct GroupState {
   int64_t parallel = 0, working = 0;
   int64_t free() const { return cap - used; }
   size_t waiting = 0;
-  std::vector<Holder> holders;  // each node once for each actor, longest first
-  std::string name() const;     // limit, or limit/value/value
+  std::vector<Holder> holders;    // each node once for each actor, longest first
+  std::vector<Holder> overshoot;  // while more are out than may be: who of others was counted last
+  std::string name() const;       // limit, or limit/value/value
 };
 
 struct Waiting {
   Asking asking;
-  Rank rank = Rank::campaign;  // as it counts now: it may have moved up
+  Rank rank = Rank::campaign;       // as it counts now: it may have moved up
   std::vector<std::string> groups;  // that have no place for it
   std::optional<io::Wall> expected;
 };
@@ -72,12 +73,18 @@ class Desk {
   struct Answer {
     bool allowed = false;
     // Without any change, it may be another one from this time on.
-    std::optional<io::Wall> changes_at;
+    std::optional<io::Wall> changes_at = {};
     // Why not, in one sentence for people: "place 3 in limit workers/eu-de-1a (4 of 4: kured n17, kubectl n40 since 3
     // h)". Empty where it is allowed, and where no text was asked for.
-    std::string text;
+    std::string text = {};
   };
   enum class Detail { verdict, text };
+  // Where the rules of the program that careen replaces are asked for.
+  struct Rules {
+    bool floor_of_one = false;          // `limit: 0` still allows one
+    bool not_ready_only_false = false;  // a node that is not heard of any more counts as available
+    bool operator==(const Rules&) const = default;
+  };
 
   // The stores and the ledger must outlive it. It follows the stores by itself.
   Desk(io::Loop& loop, kube::Store<kube::Node>& nodes, kube::Store<kube::Object>& limits, budget::Ledger& ledger);
@@ -85,6 +92,12 @@ class Desk {
   Desk(const Desk&) = delete;
   Desk& operator=(const Desk&) = delete;
 
+  void follow(Rules rules);
+  // The ledger has been taken over: what a predecessor admitted counts until whoever has it says more, and so do the
+  // nodes that were missing.
+  void inherit();
+  // Somebody has set the wall clock, or the machine has slept.
+  void clock_stepped();
   // Nothing is admitted until it is known which limits there are. `why`: for people, what keeps it from being known.
   void unknown(std::string why);
   void known();
@@ -104,8 +117,8 @@ class Desk {
   void release(std::string_view node, std::string_view who);
   bool has(std::string_view node, std::string_view who) const;
 
-  // Told that it is somebody's turn: a place is kept for it until it asks, waits anew or leaves. Told on the loop, never
-  // from within a call.
+  // Told that it is somebody's turn: a place is kept for it until it asks, waits anew or leaves. Told on the loop,
+  // never from within a call.
   io::Subscription on_turn(std::function<void(const std::string& node, const std::string& who)> tell);
   // Told that numbers have changed.
   io::Subscription on_change(std::function<void()> tell);
@@ -119,8 +132,9 @@ class Desk {
   // Those that select the node.
   std::vector<const Limit*> limits_of(std::string_view node) const;
 
+  struct Core;  // for its own files
+
  private:
-  struct Core;
   std::unique_ptr<Core> core_;
 };
 
