@@ -7,7 +7,7 @@
 #include "cli/redraw.h"
 #include "cli/terminal_table.h"
 #include "cli/text_wrap.h"
-#include "controllers/requests/commands/protocol.h"
+#include "controllers/requests/names.h"
 #include "session/kube_session.h"
 #include "session/object_watch.h"
 
@@ -23,6 +23,11 @@ namespace {
 // within two minutes if there is a place.
 constexpr io::Duration kNobodyThere = io::seconds{15};
 
+// The phase, where there is one, says more.
+std::string_view state_of(const OwnRequest& request) {
+  return request.status.phase == Phase::none ? name_of(request.state) : name_of(request.status.phase);
+}
+
 class Follower {
  public:
   Follower(app::KubeSession& session, OwnRequest request, Tell tell)
@@ -30,7 +35,7 @@ class Follower {
         request_(std::move(request)),
         tell_(tell),
         changed_(session.loop),
-        watch_(session, kube::ReflectorOptions::of_one(kRequests, "", request_.name), changed_),
+        watch_(session, kube::ReflectorOptions::of_one(kResource, "", request_.name), changed_),
         begun_(session.loop.now()) {}
 
   Task<Approval> main(io::Duration limit) {
@@ -63,10 +68,10 @@ class Follower {
       return;
     }
     request_ = own_request(*object);
-    if (request_.is(kApprovedState)) end_ = Approval::End::approved;
-    if (request_.is(kInProgressState)) end_ = Approval::End::in_progress;
-    if (request_.is(kCompletedState)) end_ = Approval::End::completed;
-    if (request_.is(kRejectedState)) end_ = Approval::End::rejected;
+    if (request_.is(State::approved)) end_ = Approval::End::approved;
+    if (request_.is(State::in_progress)) end_ = Approval::End::in_progress;
+    if (request_.is(State::completed)) end_ = Approval::End::completed;
+    if (request_.is(State::rejected)) end_ = Approval::End::rejected;
   }
 
   void show() {
@@ -74,7 +79,9 @@ class Follower {
     const std::string why = waits_for(request_);
     if (session_.screen.live()) return redraw(why);
     if (std::exchange(told_, why) != why) say(fmt::format("node/{}: {}", request_.node, why));
-    if (!request_.phase.empty() || !request_.message.empty() || session_.loop.now() - begun_ < kNobodyThere) return;
+    if (request_.status.phase != Phase::none || !request_.status.message.empty() ||
+        session_.loop.now() - begun_ < kNobodyThere)
+      return;
     warn();
   }
 
@@ -89,15 +96,16 @@ class Follower {
   void redraw(const std::string& why) {
     const size_t columns = session_.screen.size().width, width = columns > 1 ? columns - 1 : 1;
     const std::string head =
-        fmt::format("{}  {}  {}", request_.node, request_.phase.empty() ? request_.state : request_.phase,
-                    app::age_text(session_.now() - request_.created));
+        fmt::format("{}  {}  {}", request_.node, state_of(request_), app::age_text(session_.now() - request_.created));
     std::vector<Line> lines = {session_.screen.paint(Colour::bold, app::fit(head, width))};
     for (const std::string& line : app::wrap(why, width > 4 ? width - 2 : 2)) {
       if (lines.size() + 1 >= session_.screen.size().height) break;
       lines.push_back(session_.screen.paint(Colour::dim, app::fit("  " + line, width)));
     }
     session_.screen.redraw(std::move(lines));
-    if (request_.phase.empty() && request_.message.empty() && session_.loop.now() - begun_ >= kNobodyThere) warn();
+    if (request_.status.phase == Phase::none && request_.status.message.empty() &&
+        session_.loop.now() - begun_ >= kNobodyThere)
+      warn();
   }
 
   void warn() {
@@ -120,9 +128,10 @@ class Follower {
 }  // namespace
 
 std::string waits_for(const OwnRequest& request) {
-  if (request.message.empty()) return request.phase.empty() ? request.state : request.phase;
-  if (request.phase.empty() || request.phase == request.state) return request.message;
-  return request.phase + ": " + request.message;
+  const std::string state(state_of(request));
+  if (request.status.message.empty()) return state;
+  const bool says_more = request.status.phase > Phase::waiting && request.status.phase < Phase::approved;
+  return says_more ? state + ": " + request.status.message : request.status.message;
 }
 
 Task<Approval> wait_for_approval(app::KubeSession& session, OwnRequest request, io::Duration limit, Tell tell) {

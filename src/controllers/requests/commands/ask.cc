@@ -3,7 +3,6 @@
 #include "controllers/requests/commands/approval.h"
 #include "controllers/requests/commands/asking.h"
 #include "controllers/requests/commands/commands.h"
-#include "controllers/requests/commands/protocol.h"
 #include "session/kube_session.h"
 #include "session/node_choice.h"
 
@@ -18,7 +17,7 @@ namespace {
 
 void explain_rejection(KubeSession& session, const OwnRequest& request) {
   session.screen.error(fmt::format("{} was rejected: {}", full_name(request.name),
-                                   request.message.empty() ? "nobody says why" : request.message));
+                                   request.status.message.empty() ? "nobody says why" : request.status.message));
 }
 
 int tell(KubeSession& session, const RequestOptions& options, Approval::End end, const OwnRequest& request) {
@@ -60,8 +59,8 @@ int tell(KubeSession& session, const RequestOptions& options, Approval::End end,
 }
 
 Approval::End end_of(const OwnRequest& request) {
-  if (request.is(kApprovedState)) return Approval::End::approved;
-  return request.is(kInProgressState) ? Approval::End::in_progress : Approval::End::timed_out;
+  if (request.is(State::approved)) return Approval::End::approved;
+  return request.is(State::in_progress) ? Approval::End::in_progress : Approval::End::timed_out;
 }
 
 }  // namespace
@@ -82,7 +81,7 @@ Task<kube::Result<Asked>> find_or_create(KubeSession& session, Asker asker, bool
   const auto listed = co_await list_own(session, asker.client);
   if (!listed) co_return tl::make_unexpected(listed.error());
   if (const OwnRequest* live = live_of(*listed, asker)) co_return Asked{*live, false};
-  if (const OwnRequest* rejected = last_of(*listed, asker, kRejectedState)) {
+  if (const OwnRequest* rejected = last_of(*listed, asker, State::rejected)) {
     if (!anew) co_return Asked{*rejected, false};
     if (const auto removed = co_await remove_own(session, *rejected); !removed) {
       session.screen.warning(removed.error().text);
@@ -101,20 +100,20 @@ Task<int> request_node(KubeSession& session, RequestOptions options) {
   if (asked->created && !options.json) session.screen.line(full_name(request.name) + " created");
 
   int code = 0;
-  if (options.wait && request.is(kPendingState)) {
+  if (options.wait && request.is(State::pending)) {
     Approval approval = co_await wait_for_approval(session, std::move(request), options.timeout,
                                                    options.json ? Tell::nothing : Tell::output);
     request = std::move(approval.request);
     code = tell(session, options, approval.end, request);
-  } else if (request.is(kRejectedState)) {
+  } else if (request.is(State::rejected)) {
     code = tell(session, options, Approval::End::rejected, request);
-  } else if (!request.is(kPendingState)) {
+  } else if (!request.is(State::pending)) {
     code = tell(session, options, end_of(request), request);
   } else {
     code = kStillPending;
     if (!options.json && !asked->created) {
       session.screen.line(fmt::format("{} is pending{}", full_name(request.name),
-                                      request.message.empty() ? "" : ": " + waits_for(request)));
+                                      request.status.message.empty() ? "" : ": " + waits_for(request)));
     }
   }
   if (options.json) session.screen.document(document_of(request).dump());

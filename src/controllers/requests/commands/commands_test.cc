@@ -19,28 +19,11 @@ using kube::Json;
 using testing::HasSubstr;
 using testing::SizeIs;
 
-// What the protocol needs of it, as the program that careen replaces has it.
-constexpr const char* kDefinition = R"(
-apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata: {name: maintenancerequests.repairman.k8s.io}
-spec:
-  group: repairman.k8s.io
-  scope: Cluster
-  names: {kind: MaintenanceRequest, plural: maintenancerequests, singular: maintenancerequest}
-  versions:
-  - name: v1
-    served: true
-    storage: true
-    subresources: {status: {}}
-    schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}
-)";
-
 class RequestCommandTest : public testing::Test {
  protected:
   RequestCommandTest() {
     cluster.api.put("/apis/apiextensions.k8s.io/v1/customresourcedefinitions/maintenancerequests.repairman.k8s.io",
-                    controllers::definition_from(kDefinition));
+                    controllers::shipped_definition("maintenancerequest"));
     for (const char* node : {"n1", "n2"}) {
       cluster.api.put(std::string("/api/v1/nodes/") + node, Json::object({{"kind", "Node"}, {"apiVersion", "v1"}}));
     }
@@ -170,7 +153,7 @@ TEST_F(RequestCommandTest, AWaitThatIsTooLongLeavesTheRequestItsTurn) {
   const RequestOptions options{.node = "n1", .client = "rebooter", .wait = true, .timeout = io::minutes{1}};
   EXPECT_EQ(run(request_node, options), kTimedOut);
   EXPECT_THAT(err, HasSubstr("timed out waiting for"));
-  EXPECT_TRUE(only().is("Pending"));
+  EXPECT_TRUE(only().is(State::pending));
 }
 
 TEST_F(RequestCommandTest, ARejectionEndsTheWaitAndTheNextWaitAsksAnew) {
@@ -205,10 +188,10 @@ TEST_F(RequestCommandTest, StepsAreThoseOfTheClientLibrary) {
   EXPECT_THAT(err, HasSubstr("is not approved yet"));
   set(name, "Approved");
   EXPECT_EQ(run(start_request, step), 0);
-  EXPECT_TRUE(only().is("InProgress"));
+  EXPECT_TRUE(only().is(State::in_progress));
   EXPECT_EQ(run(start_request, step), 0);
   EXPECT_EQ(run(finish_request, step), 0);
-  EXPECT_TRUE(only().is("Completed"));
+  EXPECT_TRUE(only().is(State::completed));
   EXPECT_EQ(run(finish_request, step), 0);
   EXPECT_THAT(out, HasSubstr("is completed already"));
   EXPECT_EQ(run(cancel_request, step), app::kFailed);

@@ -20,8 +20,9 @@ Task<int> list_requests(KubeSession& session, RequestListOptions options) {
     if (request.finished() && !options.finished) continue;
     if (!options.nodes.empty() && std::ranges::find(options.nodes, request.node) == options.nodes.end()) continue;
     documents.push_back(document_of(request));
-    rows.push_back({request.name, request.node, request.client, request.state, request.phase,
-                    app::age_text(session.now() - request.created), request.message});
+    rows.push_back({request.name, request.node, request.client, std::string(name_of(request.state)),
+                    std::string(name_of(request.status.phase)), app::age_text(session.now() - request.created),
+                    request.status.message});
   }
   if (options.json) {
     session.screen.document(kube::Json::object({{"requests", std::move(documents)}}).dump());

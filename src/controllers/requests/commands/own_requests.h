@@ -5,10 +5,11 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <tl/expected.hpp>
 #include <vector>
 
+#include "controllers/requests/request.h"
 #include "io/task.h"
-#include "io/time.h"
 #include "kube/error.h"
 #include "kube/json.h"
 #include "kube/objects.h"
@@ -26,17 +27,11 @@ struct Asker {
 };
 
 // A request as the one sees it who has made it.
-struct OwnRequest {
-  std::string name, uid;
-  std::string node, client;
-  std::string state;                   // Pending when the object has none, as the operator takes it
-  std::string phase, reason, message;  // of the status; the program that careen replaces has none
-  std::string run;                     // by which command it was set InProgress, if by one of careen
-  io::Wall created{};
+struct OwnRequest : Request {
+  std::string run;      // by which command it was set InProgress, if by one of careen
   kube::Object object;  // as it was read
 
-  bool is(std::string_view wanted) const { return state == wanted; }
-  bool finished() const { return is("Completed") || is("Rejected"); }
+  bool is(State wanted) const { return state == wanted; }
 };
 OwnRequest own_request(const kube::Object& object);
 
@@ -47,7 +42,7 @@ io::Task<kube::Result<std::vector<OwnRequest>>> list_own(app::KubeSession& sessi
 // has come furthest. Null: none.
 const OwnRequest* live_of(const std::vector<OwnRequest>& requests, const Asker& asker);
 // The last one of the asker that has this state.
-const OwnRequest* last_of(const std::vector<OwnRequest>& requests, const Asker& asker, std::string_view state);
+const OwnRequest* last_of(const std::vector<OwnRequest>& requests, const Asker& asker, State state);
 
 // Makes one, unless the same asker was quicker elsewhere: then it is that one.
 io::Task<kube::Result<OwnRequest>> create_own(app::KubeSession& session, Asker asker);

@@ -3,7 +3,6 @@
 #include "controllers/requests/commands/approval.h"
 #include "controllers/requests/commands/asking.h"
 #include "controllers/requests/commands/commands.h"
-#include "controllers/requests/commands/protocol.h"
 #include "io/process.h"
 #include "session/kube_session.h"
 
@@ -35,7 +34,7 @@ class Run {
       co_return kNotRun;
     }
     request_ = std::move(asked->request);
-    if (request_.is(kInProgressState)) co_return refuse_second();
+    if (request_.is(State::in_progress)) co_return refuse_second();
     say(asked->created ? "created" : "found");
     const Approval approval = co_await wait_for_approval(session_, request_, options_.timeout, Tell::notes);
     request_ = approval.request;

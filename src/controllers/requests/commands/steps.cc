@@ -2,7 +2,7 @@
 
 #include "controllers/requests/commands/asking.h"
 #include "controllers/requests/commands/commands.h"
-#include "controllers/requests/commands/protocol.h"
+#include "controllers/requests/names.h"
 #include "session/kube_session.h"
 
 namespace careen::requests {
@@ -34,7 +34,7 @@ Task<int> start_request(KubeSession& session, StepOptions options) {
   const auto listed = co_await list_own(session, options.client);
   if (!listed) co_return refused(session, listed.error());
   const OwnRequest* live = live_of(*listed, asker);
-  if (!live) live = last_of(*listed, asker, kRejectedState);
+  if (!live) live = last_of(*listed, asker, State::rejected);
   if (!live) {
     session.screen.error(there_is_none(options));
     co_return kFailed;
@@ -48,9 +48,9 @@ Task<int> finish_request(KubeSession& session, StepOptions options) {
   if (!listed) co_return refused(session, listed.error());
   const OwnRequest* live = live_of(*listed, asker);
   // Who was too slow has worked all the same.
-  if (!live) live = last_of(*listed, asker, kRejectedState);
+  if (!live) live = last_of(*listed, asker, State::rejected);
   if (live) co_return tell(session, co_await finish_own(session, *live), "completed");
-  if (const OwnRequest* before = last_of(*listed, asker, kCompletedState)) {
+  if (const OwnRequest* before = last_of(*listed, asker, State::completed)) {
     session.screen.line(full_name(before->name) + " is completed already");
     co_return 0;
   }
@@ -63,7 +63,7 @@ Task<int> cancel_request(KubeSession& session, StepOptions options) {
   const auto listed = co_await list_own(session, options.client);
   if (!listed) co_return refused(session, listed.error());
   const OwnRequest* live = live_of(*listed, asker);
-  if (!live) live = last_of(*listed, asker, kRejectedState);
+  if (!live) live = last_of(*listed, asker, State::rejected);
   if (!live) {
     session.screen.error(there_is_none(options));
     co_return kFailed;
@@ -72,8 +72,8 @@ Task<int> cancel_request(KubeSession& session, StepOptions options) {
     session.screen.error(removed.error().text);
     co_return kFailed;
   }
-  session.screen.line(fmt::format("maintenancerequest.{} \"{}\" deleted", kRequests.group, live->name));
-  if (live->is(kInProgressState)) {
+  session.screen.line(fmt::format("maintenancerequest.{} \"{}\" deleted", kResource.group, live->name));
+  if (live->is(State::in_progress)) {
     session.screen.warning(
         fmt::format("it was in progress: whoever works on node \"{}\" has no place any more", live->node));
   }
