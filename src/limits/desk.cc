@@ -137,6 +137,8 @@ void Desk::known() {
   core_->soon();
 }
 
+bool Desk::is_known() const { return core_->known_; }
+
 bool Desk::limited(std::string_view node) const {
   if (!core_->known_) return true;
   const auto it = core_->states_.find(node);
@@ -180,6 +182,11 @@ bool Desk::has(std::string_view node, std::string_view who) const {
   if (it == core_->states_.end()) return false;
   const auto place = it->second.places.find(who);
   return place != it->second.places.end() && (!it->second.present || place->second.uid == it->second.uid);
+}
+
+bool Desk::placed(std::string_view node) const {
+  const auto it = core_->states_.find(node);
+  return it != core_->states_.end() && it->second.present && it->second.has_place();
 }
 
 io::Subscription Desk::on_turn(std::function<void(const std::string& node, const std::string& who)> tell) {

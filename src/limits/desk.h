@@ -101,6 +101,7 @@ class Desk {
   // Nothing is admitted until it is known which limits there are. `why`: for people, what keeps it from being known.
   void unknown(std::string why);
   void known();
+  bool is_known() const;
 
   // Some limit is about that node. Where none is, every question is answered with yes.
   bool limited(std::string_view node) const;
@@ -116,6 +117,8 @@ class Desk {
   // It has none any more.
   void release(std::string_view node, std::string_view who);
   bool has(std::string_view node, std::string_view who) const;
+  // Somebody has one for that node.
+  bool placed(std::string_view node) const;
 
   // Told that it is somebody's turn: a place is kept for it until it asks, waits anew or leaves. Told on the loop,
   // never from within a call.

@@ -108,6 +108,7 @@ struct Desk::Core {
 
   struct Tally {
     bool counted = false, working = false, down = false;
+    bool waits = false;  // it is leaving, and serves on until it is its turn
     bool operator==(const Tally&) const = default;
   };
 
@@ -183,6 +184,7 @@ struct Desk::Core {
     std::map<std::string, Entry, std::less<>> entries;   // by who
     bool holds(const std::map<std::string, Place, std::less<>>& in) const;
     bool has_place() const { return holds(places) || holds(ledgered); }
+    bool has_foreign_entry() const;
     bool empty() const { return !present && places.empty() && ledgered.empty() && entries.empty(); }
   };
 

@@ -20,6 +20,8 @@ constexpr std::string_view kProfile = "profile/";
 constexpr std::string_view kNotBack = "failure";
 // The autoscaler removes the node because it is not needed.
 constexpr std::string_view kScaledDown = "ToBeDeletedByClusterAutoscaler";
+// So long after a node begins to leave its first eviction shows whether it waits its turn.
+constexpr io::Duration kShowsItself = io::seconds{3};
 // A group that had too much out admits again when it has had less for this long, or for settleSeconds.
 constexpr io::Duration kSteadyBelow = io::seconds{30};
 
@@ -54,6 +56,12 @@ io::Wall began(const Fact& fact, const std::vector<Desk::Core::Seen>& seen) {
     if (one.actor == fact.actor) since = std::min(since, one.since);
   }
   return since;
+}
+
+// When it was seen here first; what was there from the start may have been there for ever.
+io::Wall first_seen(const Fact& fact, const std::vector<Desk::Core::Seen>& seen) {
+  const auto one = std::ranges::find(seen, fact.actor, &Desk::Core::Seen::actor);
+  return one == seen.end() || one->from_the_start ? io::Wall{} : one->since;
 }
 
 // For people: nothing where nobody knows.
@@ -269,6 +277,10 @@ void Desk::Core::recount(NodeState& state) {
   due_.set({Due::node, state.name}, due);
 }
 
+bool Desk::Core::NodeState::has_foreign_entry() const {
+  return std::ranges::any_of(entries, [](const auto& one) { return one.first.starts_with(kForeignPrefix); });
+}
+
 Desk::Core::Tally Desk::Core::tally(const NodeState& state, const Limit& limit, std::optional<io::Steady>& due) const {
   Tally tally;
   if (state.present && state.has_place()) tally = {.counted = true, .working = true};
@@ -282,12 +294,21 @@ Desk::Core::Tally Desk::Core::tally(const NodeState& state, const Limit& limit, 
     tally.counted |= tally.down;
     return tally;
   }
+  // Who waits its turn serves on.
+  const bool makes_wait = limit.mode != Mode::observe && !state.has_place();
+  const bool stands_in_line = state.has_foreign_entry();
   for (const Fact& fact : state.facts) {
     if (fact.own || !fact.counts()) continue;
     const auto look_again = [&](io::Wall when) { sooner(due, io::steady_at(loop_, when)); };
     if (fact.until) {
       if (*fact.until <= now()) continue;
       look_again(*fact.until);
+    }
+    if (makes_wait && fact.kind != Fact::Kind::down) {
+      const io::Wall shows_itself = io::add(first_seen(fact, state.seen), kShowsItself);
+      if (shows_itself > now()) look_again(shows_itself);
+      tally.waits = stands_in_line || shows_itself > now();
+      if (tally.waits) continue;
     }
     if (fact.cordon && limit.foreign_cordon_after > io::Duration{}) {
       const io::Wall from = io::add(began(fact, state.seen), limit.foreign_cordon_after);
@@ -317,7 +338,7 @@ Desk::Core::Tally Desk::Core::settled(Member& member, Tally says, std::optional<
     member.last_holders = {{std::string(kNotBack), member.node.name, "was not ready", std::nullopt}};
     apply(member, {.counted = true});
   }
-  if (says.counted || !member.tally.counted || settle == io::Duration{}) {
+  if (says.counted || says.waits || !member.tally.counted || settle == io::Duration{}) {
     member.back_at.reset();
     return says;
   }

@@ -118,6 +118,7 @@ void Desk::Core::wait(Asking asking) {
     entry.asking = std::move(asking);
   }
   if (ages(it->second.asking.rank)) ageing_.emplace(io::add(it->second.asking.since, kAgeing), &it->second);
+  if (it->first.starts_with(kForeignPrefix)) recount(state);
   requeue(it->second);
   changed_ = true;
 }
@@ -139,8 +140,10 @@ void Desk::Core::drop(Entry& entry) {
   ageing_.erase({io::add(entry.asking.since, kAgeing), &entry});
   if (entry.passed) passed_.erase({*entry.passed, &entry});
   if (entry.declined_until) declined_.erase({*entry.declined_until, &entry});
+  const bool foreign = entry.asking.who.starts_with(kForeignPrefix);
   state.entries.erase(state.entries.find(entry.asking.who));
   --entries_;
+  if (foreign) recount(state);
   changed_ = true;
   soon();
 }

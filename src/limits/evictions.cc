@@ -12,7 +12,11 @@ namespace {
 constexpr std::string_view kForeign = "foreign/";
 constexpr size_t kLongestActor = 63;
 
-bool takes_out(const Fact& fact) { return !fact.own && (fact.cordon || fact.kind == Fact::Kind::working); }
+bool takes_out(const Fact& fact) {
+  return fact.cordon || fact.kind == Fact::Kind::working || (fact.own && fact.counts());
+}
+
+bool counts_now(const Fact& fact, io::Wall now) { return fact.counts() && (!fact.until || *fact.until > now); }
 
 }  // namespace
 
@@ -37,8 +41,17 @@ const Fact* leaving_by(const std::vector<Fact>& facts) {
   return found == facts.end() ? nullptr : &*found;
 }
 
-bool is_down(const std::vector<Fact>& facts) {
-  return std::ranges::any_of(facts, [](const Fact& fact) { return fact.kind == Fact::Kind::down; });
+bool is_down(const std::vector<Fact>& facts, io::Wall now) {
+  return std::ranges::any_of(facts,
+                             [&](const Fact& fact) { return fact.kind == Fact::Kind::down && counts_now(fact, now); });
+}
+
+std::optional<io::Wall> out_until(const std::vector<Fact>& facts, io::Wall now) {
+  std::optional<io::Wall> latest;
+  for (const Fact& fact : facts) {
+    if (counts_now(fact, now)) latest = std::max(latest.value_or(now), fact.until.value_or(io::Wall::max()));
+  }
+  return latest;
 }
 
 bool is_person(std::string_view user) { return !user.empty() && !user.starts_with("system:serviceaccount:"); }
@@ -48,9 +61,9 @@ Rank rank_of_eviction(std::string_view user, bool down) {
   return is_person(user) ? Rank::person : Rank::campaign;
 }
 
-std::string foreign_actor(const std::vector<Fact>& facts) {
+std::string foreign_actor(const std::vector<Fact>& facts, std::string_view otherwise) {
   const Fact* by = leaving_by(facts);
-  std::string actor = by ? io::printable(by->actor) : std::string();
+  std::string actor = io::printable(by && !by->actor.empty() ? by->actor : otherwise);
   if (actor.empty()) return "unknown";
   if (actor.size() <= kLongestActor) return actor;
   actor.resize(kLongestActor);

@@ -48,17 +48,20 @@ enum class EvictionRow {
 };
 EvictionRow row_of(const EvictedPod& pod, const EvictedNode& node);
 
-// Of a node's facts the first that says that somebody else takes it out of service; null: it is not leaving. A node
-// that has merely failed is not.
+// Of a node's facts the first that says that somebody takes it out of service; null: it is not leaving. A node that has
+// merely failed is not. What careen itself holds has a place; a hold that has none may be anybody's words.
 const Fact* leaving_by(const std::vector<Fact>& facts);
-bool is_down(const std::vector<Fact>& facts);
+bool is_down(const std::vector<Fact>& facts, io::Wall now);
+// Until when it counts as out by what it says: nothing if it does not.
+std::optional<io::Wall> out_until(const std::vector<Fact>& facts, io::Wall now);
 
 // Whose turn comes when. Whoever is no service account is a person.
 bool is_person(std::string_view user);
 Rank rank_of_eviction(std::string_view user, bool down);
 
 // Who is shown, and is the second part of `foreign/<actor>`: short and printable, whatever a node says.
-std::string foreign_actor(const std::vector<Fact>& facts);
+// `otherwise`: where the facts name nobody.
+std::string foreign_actor(const std::vector<Fact>& facts, std::string_view otherwise = {});
 std::string foreign_who(std::string_view actor);
 bool is_foreign_who(std::string_view who);
 

@@ -66,16 +66,27 @@ TEST(EvictionsTest, ANodeLeavesByACordonOrByWhoWorksOnIt) {
   EXPECT_EQ(leaving_by({}), nullptr);
   EXPECT_EQ(leaving_by({fact(Kind::down, "failure")}), nullptr);
   EXPECT_EQ(leaving_by({fact(Kind::plan, "karpenter")}), nullptr);
-  Fact own = cordoned_by("profile/os");
+  Fact own = fact(Kind::out, "profile/os");
   own.own = true;
-  EXPECT_EQ(leaving_by({own}), nullptr);
-  const std::vector<Fact> several = {fact(Kind::down, "failure"), own, fact(Kind::working, "karpenter"),
+  EXPECT_NE(leaving_by({own}), nullptr) << "whoever wrote that, it goes by its place";
+  const std::vector<Fact> several = {fact(Kind::down, "failure"), fact(Kind::working, "karpenter"),
                                      cordoned_by("kubectl")};
   ASSERT_NE(leaving_by(several), nullptr);
   EXPECT_EQ(leaving_by(several)->actor, "karpenter");
   EXPECT_EQ(foreign_actor(several), "karpenter");
-  EXPECT_TRUE(is_down(several));
-  EXPECT_FALSE(is_down({cordoned_by("kubectl")}));
+  EXPECT_TRUE(is_down(several, at(0)));
+  EXPECT_FALSE(is_down({cordoned_by("kubectl")}, at(0)));
+}
+
+TEST(EvictionsTest, AFactThatHasHadItsTimeCountsNoMore) {
+  Fact orphan = fact(Kind::down, "failure");
+  orphan.until = at(100);
+  EXPECT_TRUE(is_down({orphan}, at(99)));
+  EXPECT_FALSE(is_down({orphan}, at(100)));
+  EXPECT_EQ(out_until({orphan}, at(99)), at(100));
+  EXPECT_EQ(out_until({orphan}, at(100)), std::nullopt);
+  EXPECT_EQ(out_until({orphan, cordoned_by("kubectl")}, at(99)), io::Wall::max());
+  EXPECT_EQ(out_until({fact(Kind::plan, "karpenter")}, at(0)), std::nullopt);
 }
 
 TEST(EvictionsTest, AnActorIsShortAndPrintable) {

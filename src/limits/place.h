@@ -1,5 +1,5 @@
-// Who asks for a place, and who has one. A place is the right of a node to be out, in all limits that select it; whoever
-// has it has the node out, or is about to.
+// Who asks for a place, and who has one. A place is the right of a node to be out, in all limits that select it;
+// whoever has it has the node out, or is about to.
 #pragma once
 
 #include <optional>
@@ -15,8 +15,8 @@ enum class Rank { deadline, repair, person, campaign };
 std::string_view name_of(Rank rank);
 
 // `who` is unique on its node: profile/os-update, nodemaintenance/disk, request/mr-x7k2p, terminal/ana@host,
-// foreign/kubectl. `actor` is what people read, and what reserves name: it is `who` but for requests, which are shown by
-// their client: request/rebooter.
+// foreign/kubectl. `actor` is what people read, and what reserves name: it is `who` but for requests, which are shown
+// by their client: request/rebooter.
 struct Asking {
   std::string node;
   std::string who;
