@@ -56,6 +56,7 @@ const kube::Store<kube::Node>& Replica::nodes() const { return core_->nodes_.sto
 const std::vector<controllers::HostedController>& Replica::hosted() const { return core_->hosted_; }
 const drain::Engine& Replica::drains() const { return core_->engine_; }
 const budget::Pauses& Replica::pauses() const { return core_->pause_watch_.pauses(); }
+const limits::Desk* Replica::limits() const { return core_->desk_; }
 kube::Client& Replica::reader() { return core_->cluster_.client(); }
 std::vector<web::Route> Replica::webhooks(io::Log log) {
   const web::WebhookParts parts{core_->loop_, core_->cluster_.client(), core_->metrics_, std::move(log)};

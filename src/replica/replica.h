@@ -45,6 +45,10 @@ class Engine;
 struct Key;
 }  // namespace careen::drain
 
+namespace careen::limits {
+class Desk;
+}
+
 namespace careen::controllers {
 class Choice;
 struct Entry;
@@ -123,6 +127,8 @@ class Replica {
   const std::vector<controllers::HostedController>& hosted() const;
   const drain::Engine& drains() const;
   const budget::Pauses& pauses() const;
+  // Where its controllers ask for places in MaintenanceLimits; null: none of them asks.
+  const limits::Desk* limits() const;
   kube::Client& reader();
   // What its controllers answer when the API server asks, on every replica. It must outlive them.
   std::vector<web::Route> webhooks(io::Log log);

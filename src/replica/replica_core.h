@@ -126,6 +126,7 @@ class Replica::Core {
   kube::EventRecorder events_;
   PauseWatch pause_watch_;
   drain::Engine engine_;
+  limits::Desk* desk_ = nullptr;
   std::shared_ptr<kube::WriteLanes> node_lanes_;
   WatchesForControllers watches_for_controllers_;
   std::vector<std::unique_ptr<Hosting>> hosting_;

@@ -15,6 +15,7 @@
 #include "view/budgets.h"
 #include "view/chronicle.h"
 #include "view/claims.h"
+#include "view/limit_groups.h"
 #include "view/pauses.h"
 #include "view/row.h"
 #include "view/timeline.h"
@@ -106,16 +107,18 @@ std::string StateCounts::json(const replica::Replica& replica) const {
 
 Sections make_sections(const Shown& shown, const Work& work) {
   const replica::Replica& replica = shown.replica;
-  std::string careen, pauses, claims, drains, problems;
+  std::string careen, pauses, limits, claims, drains, problems;
   append_careen(careen, shown);
   append_problems(problems, shown);
   append_pauses(pauses, replica.pauses().all());
+  append_limits(limits, replica.limits(), replica.now());
   append_claims(claims, claims_of(replica, work));
   append_drains(drains, replica, sorted_drains(work));
   Sections sections{
       {"careen", std::move(careen)},
       {"pauses", std::move(pauses)},
       {"budgets", array_json(budgets_of(replica), [](std::string& out, const Budget& b) { append_json(out, b); })},
+      {"limits", std::move(limits)},
       {"claims", std::move(claims)},
       {"drains", std::move(drains)}};
   for (const controllers::Kind* kind : replica::object_kinds()) {

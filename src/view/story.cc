@@ -21,6 +21,7 @@
 #include "view/chronicle.h"
 #include "view/fleet.h"
 #include "view/info_source.h"
+#include "view/limit_groups.h"
 #include "view/pauses.h"
 #include "view/row.h"
 #include "view/timeline.h"
@@ -192,6 +193,7 @@ Why whole_why(const replica::Replica& replica, const kube::Node& node, const pro
   for (const Work::Part& part : work.parts()) {
     for (Why& reason : part.picture->reasons(node.name)) why.children.push_back(std::move(reason));
   }
+  for (Why& reason : limit_reasons(replica.limits(), node, replica.now())) why.children.push_back(std::move(reason));
   for (const drain::Key& key : work.drains_of(node.name)) {
     if (const auto* progress = replica.drains().progress(key)) why.children.push_back(drain_why(key, *progress));
   }
