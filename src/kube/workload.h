@@ -1,5 +1,6 @@
-// Deployments, StatefulSets and DaemonSets, of which careen wants to know no more than how large they are. ReplicaSets
-// are none of them: each Deployment keeps about ten old ones, which would be most of the memory.
+// Deployments, StatefulSets and DaemonSets, of which careen wants to know no more than how large they are, whether all
+// of it serves, and their labels. ReplicaSets are none of them: each Deployment keeps about ten old ones, which would
+// be most of the memory.
 #pragma once
 
 #include <array>
@@ -7,6 +8,8 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "io/result.h"
 #include "kube/atoms.h"
@@ -32,10 +35,17 @@ struct Workload {
   uint64_t version = 0;
   // spec.replicas, 1 where it is not set; of a DaemonSet status.numberReady. Never negative.
   int64_t replicas = 0;
+  // The pods that there should be: spec.replicas, of a DaemonSet status.desiredNumberScheduled. Never negative.
+  int64_t wanted = 0;
+  bool degraded = false;                      // fewer of them serve, or it says itself that it is not available
+  std::vector<std::pair<Atom, Atom>> labels;  // sorted by key
 
+  // nullptr when absent; the value may be empty.
+  const Atom* label(std::string_view key) const;
   std::string key() const { return object_key(ns.view(), name); }
   bool same_facts(const Workload& other) const {
-    return kind == other.kind && ns == other.ns && name == other.name && uid == other.uid && replicas == other.replicas;
+    return kind == other.kind && ns == other.ns && name == other.name && uid == other.uid &&
+           replicas == other.replicas && wanted == other.wanted && degraded == other.degraded && labels == other.labels;
   }
 };
 

@@ -49,6 +49,41 @@ TEST_F(WorkloadTest, WhatIsNotSetIsOneReplicaAndNoneReady) {
   EXPECT_EQ(replicas(WorkloadKind::deployment, R"(,"spec":{"replicas":-2})"), 0);
 }
 
+TEST_F(WorkloadTest, KnowsWhetherAllOfItServes) {
+  const auto degraded = [&](WorkloadKind kind, std::string_view rest) { return decode(kind, rest)->degraded; };
+  const auto wanted = [&](WorkloadKind kind, std::string_view rest) { return decode(kind, rest)->wanted; };
+  EXPECT_FALSE(degraded(WorkloadKind::deployment, R"(,"spec":{"replicas":3},"status":{"availableReplicas":3})"));
+  EXPECT_TRUE(degraded(WorkloadKind::deployment,
+                       R"(,"spec":{"replicas":3},"status":{"availableReplicas":2,"readyReplicas":3})"));
+  EXPECT_TRUE(degraded(WorkloadKind::deployment, R"(,"spec":{"replicas":3},"status":{})"));
+  EXPECT_TRUE(degraded(WorkloadKind::deployment, R"(,"spec":{"replicas":1},"status":{"availableReplicas":1,
+    "conditions":[{"type":"Progressing","status":"True"},{"type":"Available","status":"False"}]})"));
+  EXPECT_FALSE(degraded(WorkloadKind::deployment, R"(,"spec":{"replicas":0})"));
+  EXPECT_FALSE(degraded(WorkloadKind::stateful_set, R"(,"spec":{"replicas":2},"status":{"readyReplicas":2})"));
+  EXPECT_TRUE(degraded(WorkloadKind::stateful_set,
+                       R"(,"spec":{"replicas":2},"status":{"readyReplicas":1,"availableReplicas":2})"));
+  EXPECT_FALSE(degraded(WorkloadKind::daemon_set,
+                        R"(,"status":{"desiredNumberScheduled":5,"numberReady":4,"numberUnavailable":0})"));
+  EXPECT_TRUE(degraded(WorkloadKind::daemon_set, R"(,"status":{"desiredNumberScheduled":5,"numberUnavailable":1})"));
+  EXPECT_EQ(wanted(WorkloadKind::daemon_set, R"(,"status":{"desiredNumberScheduled":5,"numberReady":4})"), 5);
+  EXPECT_EQ(wanted(WorkloadKind::deployment, R"(,"spec":{"replicas":3})"), 3);
+}
+
+TEST_F(WorkloadTest, HasItsLabels) {
+  const auto web = decode_workload(
+      R"({"metadata":{"name":"web","namespace":"shop","resourceVersion":"7","labels":{"tier":"","app":"web","n":7}}})",
+      WorkloadKind::deployment, atoms);
+  ASSERT_TRUE(web);
+  ASSERT_NE(web->label("app"), nullptr);
+  EXPECT_EQ(*web->label("app"), "web");
+  EXPECT_EQ(*web->label("tier"), "");
+  EXPECT_EQ(web->label("n"), nullptr);
+  Workload other = *web;
+  EXPECT_TRUE(other.same_facts(*web));
+  other.labels.pop_back();
+  EXPECT_FALSE(other.same_facts(*web));
+}
+
 TEST_F(WorkloadTest, AnObjectWithoutANameIsAnError) {
   const auto bad = decode_workload(R"({"metadata":{"resourceVersion":"1"}})", WorkloadKind::daemon_set, atoms);
   ASSERT_FALSE(bad);

@@ -16,10 +16,13 @@
 #include "kube/atoms.h"
 #include "kube/cache.h"
 #include "kube/node.h"
+#include "kube/pod_owner.h"
 #include "kube/pod_store.h"
 #include "kube/workload.h"
 
 namespace careen::profiles {
+
+using kube::PodOwner;
 
 namespace {
 
@@ -89,30 +92,7 @@ struct Owner {
 
 }  // namespace
 
-std::string PodOwner::label() const { return std::string(prefix_of(kind)) += name; }
-
-namespace {
-std::optional<PodOwner> workload_of(const kube::Pod& pod, std::string_view kind, std::string_view name) {
-  if (kind == "DaemonSet") return PodOwner{PodOwner::Kind::daemon_set, name};
-  if (kind == "StatefulSet") return PodOwner{PodOwner::Kind::stateful_set, name};
-  if (kind != "ReplicaSet") return std::nullopt;
-  const std::string_view hash = pod.label("pod-template-hash").value_or(std::string_view());
-  if (hash.empty() || name.size() < hash.size() + 2 || !name.ends_with(hash) ||
-      name[name.size() - hash.size() - 1] != '-') {
-    return PodOwner{PodOwner::Kind::replica_set, name};
-  }
-  name.remove_suffix(hash.size() + 1);
-  return PodOwner{PodOwner::Kind::deployment, name};
-}
-}  // namespace
-
-std::vector<PodOwner> owners_of(const kube::Pod& pod) {
-  std::vector<PodOwner> owners;
-  pod.for_each_owner([&](std::string_view kind, std::string_view name) {
-    if (const auto owner = workload_of(pod, kind, name)) owners.push_back(*owner);
-  });
-  return owners;
-}
+std::string label_of(const PodOwner& owner) { return std::string(prefix_of(owner.kind)) += owner.name; }
 
 struct Shuffles::Parts {
   explicit Parts(ShuffleParts parts) : p(std::move(parts)), started(p.loop.now()) {}
@@ -178,7 +158,7 @@ void Shuffles::entered_maintenance(std::string_view node, std::string_view profi
   const bool sizes_known = parts_->check_workloads(true);
   parts_->p.pods.for_each_on(node, [&](const kube::Pod& pod) {
     for (const PodOwner& owner : owners_of(pod)) {
-      const auto series = parts_->series_of(owner.label(), profile);
+      const auto series = parts_->series_of(label_of(owner), profile);
       for (io::Counter* count : series->second.counts) count->add();
       if (!sizes_known && watched_as(owner.kind)) continue;
       const auto replicas = parts_->replicas_of({std::string(pod.ns), owner.kind, std::string(owner.name)});
@@ -238,7 +218,7 @@ Shuffles::Parts::OnNode Shuffles::Parts::look_at(std::string_view name) {
   std::set<std::string> labels;
   for (const auto& [key, count] : pods) {
     on.owners.emplace_back(owners.try_emplace(key).first, count);
-    labels.insert(PodOwner{std::get<1>(key), std::get<2>(key)}.label());
+    labels.insert(label_of({std::get<1>(key), std::get<2>(key)}));
   }
   std::vector<std::string> profiles = p.profiles_of(*node);
   std::sort(profiles.begin(), profiles.end());

@@ -27,25 +27,15 @@ namespace careen::kube {
 class PodStore;
 class Workloads;
 struct Node;
-struct Pod;
+struct PodOwner;
 template <class T>
 class Store;
 }  // namespace careen::kube
 
 namespace careen::profiles {
 
-// The workload that a pod belongs to.
-struct PodOwner {
-  enum class Kind : uint8_t { deployment, stateful_set, daemon_set, replica_set };
-  Kind kind = Kind::replica_set;
-  std::string_view name;
-
-  // deployment_web, daemon_set_proxy …: the label's value.
-  std::string label() const;
-};
-// All of its owners, its controller or not, but for those of other kinds: Jobs, nodes, custom ones. A ReplicaSet counts
-// as its Deployment's when its name ends with the pod's template hash, as the Deployment's controller names them.
-std::vector<PodOwner> owners_of(const kube::Pod& pod);
+// deployment_web, daemon_set_proxy …: the label's value.
+std::string label_of(const kube::PodOwner& owner);
 
 struct ShuffleParts {
   io::Loop& loop;

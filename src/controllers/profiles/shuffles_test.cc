@@ -11,6 +11,7 @@
 #include "io/problems.h"
 #include "io/virtual_time.h"
 #include "kube/decode.h"
+#include "kube/pod_owner.h"
 #include "kube/pod_store.h"
 #include "kube/workload.h"
 
@@ -111,7 +112,7 @@ TEST_F(ShufflesTest, OwnersByKind) {
     store.put(facts);
     const auto pod = store.find("n", "x");
     const auto owners = owners_of(*pod);
-    return owners.empty() ? "" : owners.front().label();
+    return owners.empty() ? "" : label_of(owners.front());
   };
   EXPECT_EQ(label("DaemonSet", "proxy", atoms, "abc"), "daemon_set_proxy");
   EXPECT_EQ(label("StatefulSet", "db", atoms, ""), "stateful_set_db");
