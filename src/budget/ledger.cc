@@ -21,7 +21,7 @@ using kube::JsonView;
 namespace {
 
 constexpr io::Duration kRetry = io::seconds{1};
-// Without rights on the Lease we ask again this often, in case they were granted.
+// Without rights on the object we ask again this often, in case they were granted.
 constexpr io::Duration kRetryInMemory = io::minutes{1};
 
 // All annotations of an object together have 256 KiB; the rest is for those of others.
@@ -53,19 +53,20 @@ Json names_to_json(const std::vector<std::string>& names) {
   return list;
 }
 
-struct StoredLease {
+// The Lease, or the ConfigMap.
+struct StoredObject {
   std::string version;
   std::optional<std::string> record;
 };
 
-std::optional<StoredLease> read_lease(const std::string& body) {
+std::optional<StoredObject> read_object(const std::string& body) {
   const auto document = Json::parse(body);
   if (!document) return std::nullopt;
   const JsonView metadata = (*document)["metadata"];
-  StoredLease lease{text_at(metadata, "resourceVersion"), std::nullopt};
-  if (lease.version.empty()) return std::nullopt;
-  if (const auto record = metadata["annotations"][Ledger::kAnnotation].text()) lease.record = std::string(*record);
-  return lease;
+  StoredObject object{text_at(metadata, "resourceVersion"), std::nullopt};
+  if (object.version.empty()) return std::nullopt;
+  if (const auto record = metadata["annotations"][Ledger::kAnnotation].text()) object.record = std::string(*record);
+  return object;
 }
 
 }  // namespace
@@ -205,12 +206,13 @@ bool Ledger::dirty() const {
 std::string Ledger::body(const LedgerRecord& record, bool whole) const {
   Json document = Json::object();
   if (whole) {
-    document.set({"apiVersion"}, "coordination.k8s.io/v1").set({"kind"}, "Lease");
+    document.set({"apiVersion"}, options_->resource.api_version()).set({"kind"}, options_->resource.kind);
     document.set({"metadata", "name"}, options_->name).set({"metadata", "namespace"}, options_->ns);
   }
   if (!version_.empty()) document.set({"metadata", "resourceVersion"}, version_);
   document.set({"metadata", "annotations", kAnnotation}, record.text());
-  document.set({"spec", "holderIdentity"}, options_->identity);
+  // Who leads, for people who look at Leases.
+  if (options_->resource.kind == "Lease") document.set({"spec", "holderIdentity"}, options_->identity);
   return document.dump();
 }
 
@@ -231,28 +233,26 @@ void Ledger::settle(uint64_t write, const std::map<std::string, Admission>& cont
 }
 
 void Ledger::accept(const std::string& answer, const LedgerRecord& record) {
-  const auto lease = read_lease(answer);
-  version_ = lease ? lease->version : "";
+  const auto object = read_object(answer);
+  version_ = object ? object->version : "";
   writes_.add();
   settle(record.write, record.admitted);
 }
 
 void Ledger::go_on_in_memory(const kube::ApiError& error) {
   in_memory_ = adopts_ = true;
-  problems_.raise("ledger",
-                  fmt::format("the budget ledger (Lease {}/{}) cannot be written: {}; limits are exact within "
-                              "this process, but a leader that takes over may admit beyond them",
-                              options_->ns, options_->name, error.message));
+  problems_.raise("ledger", fmt::format("the budget ledger ({} {}/{}) cannot be written: {}; limits are exact within "
+                                        "this process, but a leader that takes over may admit beyond them",
+                                        options_->resource.kind, options_->ns, options_->name, error.message));
   tidy_.set(loop_.now() + kRetryInMemory);
   broadcast();
 }
 
 void Ledger::report_unreachable(const kube::ApiError& error) {
   if (error.not_leader()) return;  // the election tells
-  problems_.raise("ledger",
-                  fmt::format("the budget ledger (Lease {}/{}) cannot be reached: {}; nothing new is admitted "
-                              "until it can be",
-                              options_->ns, options_->name, error.message));
+  problems_.raise("ledger", fmt::format("the budget ledger ({} {}/{}) cannot be reached: {}; nothing new is admitted "
+                                        "until it can be",
+                                        options_->resource.kind, options_->ns, options_->name, error.message));
 }
 
 // Writes carry the version they were computed from, so another writer can only have come after us.
@@ -282,16 +282,16 @@ Ledger::Outcome Ledger::without_answer(const kube::ApiError& error) {
 
 // After a conflict or an answer that never came: what does the object hold?
 Task<Ledger::Outcome> Ledger::read_back(uint64_t attempted) {
-  const auto answer = co_await client_.get(kube::resources::leases, options_->ns, options_->name);
+  const auto answer = co_await client_.get(options_->resource, options_->ns, options_->name);
   if (!answer) {
     if (answer.error().not_found()) co_return co_await recreate();
     co_return without_answer(answer.error());
   }
-  const auto lease = read_lease(*answer);
-  if (!lease) co_return Outcome::again;
-  version_ = lease->version;
-  const auto record = lease->record ? LedgerRecord::parse(*lease->record)
-                                    : tl::make_unexpected(std::string("the annotation is missing"));
+  const auto object = read_object(*answer);
+  if (!object) co_return Outcome::again;
+  version_ = object->version;
+  const auto record = object->record ? LedgerRecord::parse(*object->record)
+                                     : tl::make_unexpected(std::string("the annotation is missing"));
   if (!record) {
     // Somebody damaged it. Only what we know is left; the next write puts it back.
     log_.warn("the budget ledger was damaged; it is written anew", "cause", record.error());
@@ -317,7 +317,7 @@ Task<Ledger::Outcome> Ledger::read_back(uint64_t attempted) {
 Task<Ledger::Outcome> Ledger::recreate() {
   version_.clear();
   const LedgerRecord record = snapshot();
-  const auto answer = co_await client_.create(kube::resources::leases, options_->ns, body(record, true));
+  const auto answer = co_await client_.create(options_->resource, options_->ns, body(record, true));
   if (answer) {
     accept(*answer, record);
     co_return Outcome::written;
@@ -329,8 +329,8 @@ Task<Ledger::Outcome> Ledger::write_once() {
   last_write_ = loop_.now();
   const LedgerRecord record = snapshot();
   if (version_.empty()) co_return co_await read_back(record.write);
-  const auto answer = co_await client_.patch(kube::resources::leases, options_->ns, options_->name,
-                                             kube::PatchType::merge, body(record, false));
+  const auto answer = co_await client_.patch(options_->resource, options_->ns, options_->name, kube::PatchType::merge,
+                                             body(record, false));
   if (answer) {
     accept(*answer, record);
     co_return Outcome::written;
@@ -346,7 +346,7 @@ Task<Ledger::Outcome> Ledger::write_once() {
 // Reads what is stored, makes it ours and writes it under a new epoch; under the same one if it has been ours all
 // along and only the rights on it were missing for a while.
 Task<Ledger::Outcome> Ledger::adopt() {
-  const auto answer = co_await client_.get(kube::resources::leases, options_->ns, options_->name);
+  const auto answer = co_await client_.get(options_->resource, options_->ns, options_->name);
   last_write_ = loop_.now();
   if (!answer) {
     if (answer.error().not_found()) {
@@ -355,11 +355,11 @@ Task<Ledger::Outcome> Ledger::adopt() {
     }
     co_return without_answer(answer.error());
   }
-  const auto lease = read_lease(*answer);
-  if (!lease) co_return Outcome::again;
-  version_ = lease->version;
-  if (lease->record) {
-    const auto found = LedgerRecord::parse(*lease->record);
+  const auto object = read_object(*answer);
+  if (!object) co_return Outcome::again;
+  version_ = object->version;
+  if (object->record) {
+    const auto found = LedgerRecord::parse(*object->record);
     if (!found) {
       log_.warn("the budget ledger is damaged; it is written anew from the nodes", "cause", found.error());
     } else if (!owned_) {
@@ -373,8 +373,8 @@ Task<Ledger::Outcome> Ledger::adopt() {
   }
   if (!owned_) ++epoch_;
   const LedgerRecord record = snapshot();
-  const auto written = co_await client_.patch(kube::resources::leases, options_->ns, options_->name,
-                                              kube::PatchType::merge, body(record, false));
+  const auto written = co_await client_.patch(options_->resource, options_->ns, options_->name, kube::PatchType::merge,
+                                              body(record, false));
   if (written) {
     accept(*written, record);
     co_return Outcome::written;

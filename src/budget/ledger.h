@@ -1,6 +1,6 @@
 // The ledger: who has been admitted against a budget and has not been seen to get there yet, in one small object
-// (an annotation on a Lease) written by compare-and-swap. An admission is recorded here before the node is
-// written, so a crash, a time-out or a leader that wakes late cannot make anybody forget it.
+// (an annotation on a Lease, or on a ConfigMap) written by compare-and-swap. An admission is recorded here before the
+// node is written, so a crash, a time-out or a leader that wakes late cannot make anybody forget it.
 #pragma once
 
 #include <cstdint>
@@ -17,6 +17,7 @@
 #include "io/sync.h"
 #include "io/task.h"
 #include "io/time.h"
+#include "kube/resource.h"
 #include "kube/steady_refusal.h"
 
 namespace careen::io {
@@ -37,6 +38,8 @@ struct LedgerOptions {
   std::string ns;
   std::string name = "careen-ledger";
   std::string identity;
+  // What the object is: a Lease, or a ConfigMap for roles that allow no Leases.
+  kube::Resource resource = kube::resources::leases;
   // Writes start at least this far apart, so that many admissions share one.
   io::Duration spacing = io::milliseconds{100};
   // Entries that have ended leave with the next write, or alone after this long.

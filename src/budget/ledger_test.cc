@@ -25,14 +25,14 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-constexpr std::string_view kPath = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/careen-ledger";
+using kube::Resource;
 
 // One process with its ledger. Destroying it is a crash.
 struct Process {
-  Process(io::VirtualTime& time, sim::TestApi& api, std::string identity)
+  Process(io::VirtualTime& time, sim::TestApi& api, std::string identity, Resource resource)
       : loop(time.make_loop()), transport(api.connect(*loop)) {
     ledger.emplace(*loop, client, problems, io::Log{}, metrics,
-                   LedgerOptions{"kube-system", "careen-ledger", identity});
+                   LedgerOptions{"kube-system", "careen-ledger", identity, std::move(resource)});
     scope.spawn(start(*ledger, scope, ready));
   }
   static io::Task<void> start(Ledger& ledger, io::Scope& scope, bool& ready) {
@@ -67,10 +67,10 @@ struct Process {
   io::Scope scope{*loop};
 };
 
-class LedgerTest : public testing::Test {
+class LedgerTest : public testing::TestWithParam<Resource> {
  protected:
   std::unique_ptr<Process> process(std::string identity, io::Duration within = seconds{30}) {
-    auto p = std::make_unique<Process>(time, api, std::move(identity));
+    auto p = std::make_unique<Process>(time, api, std::move(identity), GetParam());
     EXPECT_TRUE(time.run_until([&] { return p->ready; }, within));
     return p;
   }
@@ -81,8 +81,8 @@ class LedgerTest : public testing::Test {
     };
   }
   LedgerRecord stored() {
-    const Json lease = api.object(kPath);
-    const auto text = lease["metadata"]["annotations"][Ledger::kAnnotation].text();
+    const Json object = api.object(path);
+    const auto text = object["metadata"]["annotations"][Ledger::kAnnotation].text();
     if (!text) return {};
     return LedgerRecord::parse(*text).value_or(LedgerRecord{});
   }
@@ -103,7 +103,12 @@ class LedgerTest : public testing::Test {
   io::VirtualTime time;
   std::unique_ptr<io::Loop> server = time.make_loop();
   sim::TestApi api{*server};
+  const std::string path = GetParam().path("kube-system", "careen-ledger");
 };
+
+// Where a role allows no Leases it stands in a ConfigMap.
+INSTANTIATE_TEST_SUITE_P(On, LedgerTest, testing::Values(kube::resources::leases, kube::resources::config_maps),
+                         [](const auto& resource) { return resource.param.kind; });
 
 TEST(LedgerRecordTest, IsReadAsItWasWritten) {
   LedgerRecord record{7, "me", 3, {}};
@@ -119,7 +124,7 @@ TEST(LedgerRecordTest, IsReadAsItWasWritten) {
 }
 
 // Each is recorded, inherited and finished for itself; of profiles there is one a node, whichever it is.
-TEST_F(LedgerTest, OwnersClaimTheSameNodeSideBySide) {
+TEST_P(LedgerTest, OwnersClaimTheSameNodeSideBySide) {
   auto a = process("a");
   a->ledger->reserve({"u1", "n1", "profile/p", {}});
   a->ledger->reserve({"u1", "n1", "lantern", {}});
@@ -143,14 +148,17 @@ TEST(LedgerRecordTest, DamageIsToldApart) {
   }
 }
 
-TEST_F(LedgerTest, IsCreatedOnFirstUse) {
+TEST_P(LedgerTest, IsCreatedOnFirstUse) {
   const auto a = process("a");
   EXPECT_EQ(stored().epoch, 1u);
   EXPECT_EQ(stored().writer, "a");
+  EXPECT_EQ(api.object(path)["kind"].text(), GetParam().kind);
+  EXPECT_EQ(api.object(path)["apiVersion"].text(), GetParam().api_version());
+  EXPECT_EQ(api.object(path)["spec"].exists(), GetParam().kind == "Lease") << "a ConfigMap has none";
   EXPECT_THAT(a->problems.open(), IsEmpty());
 }
 
-TEST_F(LedgerTest, ASuccessorInheritsWhatIsUnfinished) {
+TEST_P(LedgerTest, ASuccessorInheritsWhatIsUnfinished) {
   auto a = process("a");
   std::optional<bool> recorded;
   a->reserve("u1", recorded);
@@ -166,7 +174,7 @@ TEST_F(LedgerTest, ASuccessorInheritsWhatIsUnfinished) {
   EXPECT_EQ(b->ledger->entries().at("u1").admission.node, "node-u1");
 }
 
-TEST_F(LedgerTest, ManyAdmissionsShareAWrite) {
+TEST_P(LedgerTest, ManyAdmissionsShareAWrite) {
   const auto a = process("a");
   time.run_for(seconds{1});
   const double before = a->writes();
@@ -177,7 +185,7 @@ TEST_F(LedgerTest, ManyAdmissionsShareAWrite) {
   EXPECT_EQ(a->writes() - before, 1);
 }
 
-TEST_F(LedgerTest, WritesStartApart) {
+TEST_P(LedgerTest, WritesStartApart) {
   const auto a = process("a");
   time.run_for(seconds{1});
   const double before = a->writes();
@@ -192,7 +200,7 @@ TEST_F(LedgerTest, WritesStartApart) {
   for (const auto& answer : recorded) EXPECT_EQ(answer, true);
 }
 
-TEST_F(LedgerTest, NothingIsRecordedBeforeTheServerSaysSo) {
+TEST_P(LedgerTest, NothingIsRecordedBeforeTheServerSaysSo) {
   const auto a = process("a");
   time.run_for(seconds{1});
   next_write({.before = seconds{1}, .after = seconds{1}});
@@ -205,7 +213,7 @@ TEST_F(LedgerTest, NothingIsRecordedBeforeTheServerSaysSo) {
   EXPECT_EQ(recorded, true);
 }
 
-TEST_F(LedgerTest, WhatHasEndedLeavesWithTheNextWrite) {
+TEST_P(LedgerTest, WhatHasEndedLeavesWithTheNextWrite) {
   const auto a = process("a");
   std::optional<bool> first, second;
   a->reserve("u1", first);
@@ -216,7 +224,7 @@ TEST_F(LedgerTest, WhatHasEndedLeavesWithTheNextWrite) {
   EXPECT_THAT(stored_keys(), ElementsAre("u2"));
 }
 
-TEST_F(LedgerTest, WhatHasEndedLeavesAloneAfterAWhile) {
+TEST_P(LedgerTest, WhatHasEndedLeavesAloneAfterAWhile) {
   const auto a = process("a");
   std::optional<bool> recorded;
   a->reserve("u1", recorded);
@@ -231,7 +239,7 @@ TEST_F(LedgerTest, WhatHasEndedLeavesAloneAfterAWhile) {
   EXPECT_EQ(a->writes() - before, 1);
 }
 
-TEST_F(LedgerTest, AReservationThatEndsWhileItWaitsIsNotRecorded) {
+TEST_P(LedgerTest, AReservationThatEndsWhileItWaitsIsNotRecorded) {
   const auto a = process("a");
   next_write({.before = seconds{1}});
   std::optional<bool> recorded;
@@ -242,7 +250,7 @@ TEST_F(LedgerTest, AReservationThatEndsWhileItWaitsIsNotRecorded) {
   EXPECT_EQ(recorded, false);
 }
 
-TEST_F(LedgerTest, AnotherWriterFencesThisOne) {
+TEST_P(LedgerTest, AnotherWriterFencesThisOne) {
   const auto a = process("a");
   const auto b = process("b");
   std::optional<bool> recorded;
@@ -260,7 +268,7 @@ TEST_F(LedgerTest, AnotherWriterFencesThisOne) {
 
 // A process that comes back under the same name is another process all the same.
 // The successor may have settled the first one, so that a write under it would pass unnoticed.
-TEST_F(LedgerTest, AReservationMadeAgainIsRecordedAgain) {
+TEST_P(LedgerTest, AReservationMadeAgainIsRecordedAgain) {
   const auto a = process("a");
   std::optional<bool> recorded;
   a->reserve("u", recorded);
@@ -273,7 +281,7 @@ TEST_F(LedgerTest, AReservationMadeAgainIsRecordedAgain) {
   EXPECT_TRUE(a->ledger->fenced());
 }
 
-TEST_F(LedgerTest, AReservationMadeAgainDuringItsWriteWaitsForTheNext) {
+TEST_P(LedgerTest, AReservationMadeAgainDuringItsWriteWaitsForTheNext) {
   const auto a = process("a");
   std::optional<bool> first, again;
   next_write({.after = seconds{2}});
@@ -286,7 +294,7 @@ TEST_F(LedgerTest, AReservationMadeAgainDuringItsWriteWaitsForTheNext) {
   EXPECT_EQ(a->writes(), before + 2);
 }
 
-TEST_F(LedgerTest, AnotherEpochFencesEvenUnderTheSameName) {
+TEST_P(LedgerTest, AnotherEpochFencesEvenUnderTheSameName) {
   const auto a = process("same");
   const auto b = process("same");
   std::optional<bool> recorded;
@@ -296,13 +304,13 @@ TEST_F(LedgerTest, AnotherEpochFencesEvenUnderTheSameName) {
   EXPECT_EQ(recorded, false);
 }
 
-TEST_F(LedgerTest, OfTwoThatTakeOverAtOnceOneIsLeft) {
+TEST_P(LedgerTest, OfTwoThatTakeOverAtOnceOneIsLeft) {
   for (int lateness = 0; lateness < 8; ++lateness) {
-    api.erase(kPath);
+    api.erase(path);
     api.treat = [&](const Request&) { return sim::Treatment{.before = milliseconds{5}, .after = milliseconds{5}}; };
-    Process a(time, api, "a");
+    Process a(time, api, "a", GetParam());
     time.run_for(milliseconds{lateness * 3});
-    Process b(time, api, "b");
+    Process b(time, api, "b", GetParam());
     EXPECT_TRUE(time.run_until([&] { return a.ready && b.ready; }, minutes{1}));
     std::optional<bool> first, second;
     a.reserve("u", first);
@@ -314,12 +322,12 @@ TEST_F(LedgerTest, OfTwoThatTakeOverAtOnceOneIsLeft) {
   }
 }
 
-TEST_F(LedgerTest, ADeletedObjectIsRebuilt) {
+TEST_P(LedgerTest, ADeletedObjectIsRebuilt) {
   const auto a = process("a");
   std::optional<bool> first, second;
   a->reserve("u1", first);
   time.run_for(seconds{1});
-  api.erase(kPath);
+  api.erase(path);
   a->reserve("u2", second);
   time.run_for(seconds{5});
   EXPECT_EQ(second, true);
@@ -327,12 +335,12 @@ TEST_F(LedgerTest, ADeletedObjectIsRebuilt) {
   EXPECT_FALSE(a->ledger->fenced());
 }
 
-TEST_F(LedgerTest, ADamagedAnnotationIsWrittenAnew) {
+TEST_P(LedgerTest, ADamagedAnnotationIsWrittenAnew) {
   const auto a = process("a");
   std::optional<bool> first, second;
   a->reserve("u1", first);
   time.run_for(seconds{1});
-  api.merge(kPath, *Json::parse(R"({"metadata":{"annotations":{"careen.dev/ledger":"{oops"}}})"));
+  api.merge(path, *Json::parse(R"({"metadata":{"annotations":{"careen.dev/ledger":"{oops"}}})"));
   a->reserve("u2", second);
   time.run_for(seconds{5});
   EXPECT_EQ(second, true);
@@ -340,17 +348,17 @@ TEST_F(LedgerTest, ADamagedAnnotationIsWrittenAnew) {
   EXPECT_FALSE(a->ledger->fenced());
 }
 
-TEST_F(LedgerTest, AForeignChangeOfTheObjectIsNoOtherWriter) {
+TEST_P(LedgerTest, AForeignChangeOfTheObjectIsNoOtherWriter) {
   const auto a = process("a");
-  api.merge(kPath, *Json::parse(R"({"metadata":{"labels":{"x":"y"}}})"));
+  api.merge(path, *Json::parse(R"({"metadata":{"labels":{"x":"y"}}})"));
   std::optional<bool> recorded;
   a->reserve("u", recorded);
   time.run_for(seconds{5});
   EXPECT_EQ(recorded, true);
-  EXPECT_EQ(api.object(kPath)["metadata"]["labels"]["x"].text(), "y");
+  EXPECT_EQ(api.object(path)["metadata"]["labels"]["x"].text(), "y");
 }
 
-TEST_F(LedgerTest, AWriteThatTimedOutButHappenedIsRecognised) {
+TEST_P(LedgerTest, AWriteThatTimedOutButHappenedIsRecognised) {
   const auto a = process("a");
   const double before = a->writes();
   next_write({.unanswered = true});
@@ -363,7 +371,7 @@ TEST_F(LedgerTest, AWriteThatTimedOutButHappenedIsRecognised) {
   EXPECT_EQ(a->writes() - before, 1);
 }
 
-TEST_F(LedgerTest, AWriteThatTimedOutAndDidNotHappenIsTriedAgain) {
+TEST_P(LedgerTest, AWriteThatTimedOutAndDidNotHappenIsTriedAgain) {
   const auto a = process("a");
   next_write({.lost = true});
   std::optional<bool> recorded;
@@ -374,7 +382,7 @@ TEST_F(LedgerTest, AWriteThatTimedOutAndDidNotHappenIsTriedAgain) {
 }
 
 // A write without the entry is on its way when the entry comes back: only a write of its own makes it safe.
-TEST_F(LedgerTest, AnEntryThatComesBackDuringAWriteWithoutItIsNotRecordedYet) {
+TEST_P(LedgerTest, AnEntryThatComesBackDuringAWriteWithoutItIsNotRecordedYet) {
   const auto a = process("a");
   std::optional<bool> first, other, again;
   a->reserve("u", first);
@@ -392,7 +400,7 @@ TEST_F(LedgerTest, AnEntryThatComesBackDuringAWriteWithoutItIsNotRecordedYet) {
 }
 
 // The same with a write that timed out and arrives later still: until another write was accepted, nobody knows.
-TEST_F(LedgerTest, AWriteThatTimedOutMayStillTakeAnEntryOut) {
+TEST_P(LedgerTest, AWriteThatTimedOutMayStillTakeAnEntryOut) {
   const auto a = process("a");
   std::optional<bool> first, other, again;
   a->reserve("u", first);
@@ -401,7 +409,7 @@ TEST_F(LedgerTest, AWriteThatTimedOutMayStillTakeAnEntryOut) {
   next_write({.held = true});
   a->reserve("other", other);
   // The client has given up and reads back what is stored.
-  ASSERT_TRUE(time.run_until([&] { return api.count("GET leases") >= 2; }, seconds{30}));
+  ASSERT_TRUE(time.run_until([&] { return api.count("GET " + GetParam().plural) >= 2; }, seconds{30}));
   a->reserve("u", again);
   api.treat = [](const Request& request) { return sim::Treatment{.lost = request.method == "PATCH"}; };
   time.settle();
@@ -415,22 +423,24 @@ TEST_F(LedgerTest, AWriteThatTimedOutMayStillTakeAnEntryOut) {
   EXPECT_THAT(stored_keys(), ElementsAre("other", "u"));
 }
 
-TEST_F(LedgerTest, WithoutRightsItGoesOnInMemoryAndSaysSoOnce) {
+TEST_P(LedgerTest, WithoutRightsItGoesOnInMemoryAndSaysSoOnce) {
   refuse();
   const auto a = process("a", minutes{4});
   ASSERT_EQ(a->problems.open().count("ledger"), 1u);
-  EXPECT_THAT(a->problems.open().find("ledger")->second, HasSubstr("may admit beyond them"));
+  EXPECT_THAT(
+      a->problems.open().find("ledger")->second,
+      testing::AllOf(HasSubstr(GetParam().kind + " kube-system/careen-ledger"), HasSubstr("may admit beyond them")));
   std::optional<bool> recorded;
   a->reserve("u", recorded);
   time.settle();
   EXPECT_EQ(recorded, true);
-  const int before = api.count("PATCH leases");
+  const int before = api.count("PATCH " + GetParam().plural);
   time.run_for(minutes{10});
-  EXPECT_EQ(api.count("PATCH leases"), before);
+  EXPECT_EQ(api.count("PATCH " + GetParam().plural), before);
 }
 
 // An API server that has just started refuses everything for a moment, and while keys rotate nobody is known to it.
-TEST_F(LedgerTest, ARefusalThatPassesTakesNothingFromTheLimits) {
+TEST_P(LedgerTest, ARefusalThatPassesTakesNothingFromTheLimits) {
   auto old = process("old");
   std::optional<bool> recorded;
   old->reserve("theirs", recorded);
@@ -438,7 +448,7 @@ TEST_F(LedgerTest, ARefusalThatPassesTakesNothingFromTheLimits) {
   old.reset();
   for (const int code : {403, 401}) {
     refuse(code);
-    Process a(time, api, fmt::format("a{}", code));
+    Process a(time, api, fmt::format("a{}", code), GetParam());
     time.run_for(minutes{2});
     EXPECT_FALSE(a.ready) << code;
     api.treat = nullptr;
@@ -449,14 +459,14 @@ TEST_F(LedgerTest, ARefusalThatPassesTakesNothingFromTheLimits) {
   }
 }
 
-TEST_F(LedgerTest, UnknownUsersNeverCountAsAMissingRight) {
+TEST_P(LedgerTest, UnknownUsersNeverCountAsAMissingRight) {
   refuse(401);
-  Process a(time, api, "a");
+  Process a(time, api, "a", GetParam());
   time.run_for(minutes{30});
   EXPECT_FALSE(a.ready);
 }
 
-TEST_F(LedgerTest, ComesBackWhenTheRightsAreGranted) {
+TEST_P(LedgerTest, ComesBackWhenTheRightsAreGranted) {
   auto old = process("old");
   std::optional<bool> recorded;
   old->reserve("theirs", recorded);
@@ -477,7 +487,7 @@ TEST_F(LedgerTest, ComesBackWhenTheRightsAreGranted) {
 }
 
 // The server no longer refuses: the limits are exact again as soon as it answers, and not before.
-TEST_F(LedgerTest, WhoeverIsNoLongerRefusedWaitsForTheRecord) {
+TEST_P(LedgerTest, WhoeverIsNoLongerRefusedWaitsForTheRecord) {
   refuse();
   const auto a = process("a", minutes{4});
   api.treat = [](const Request& request) { return sim::Treatment{.lost = request.method != "GET"}; };
@@ -494,7 +504,7 @@ TEST_F(LedgerTest, WhoeverIsNoLongerRefusedWaitsForTheRecord) {
   EXPECT_THAT(a->problems.open(), IsEmpty());
 }
 
-TEST_F(LedgerTest, LosingTheRightsForAWhileBringsNothingBackThatHasEnded) {
+TEST_P(LedgerTest, LosingTheRightsForAWhileBringsNothingBackThatHasEnded) {
   const auto a = process("a");
   std::optional<bool> recorded;
   a->reserve("u1", recorded);
@@ -516,7 +526,7 @@ TEST_F(LedgerTest, LosingTheRightsForAWhileBringsNothingBackThatHasEnded) {
   EXPECT_FALSE(a->ledger->fenced());
 }
 
-TEST_F(LedgerTest, FindsAnotherWriterAfterLosingTheRightsForAWhile) {
+TEST_P(LedgerTest, FindsAnotherWriterAfterLosingTheRightsForAWhile) {
   const auto a = process("a");
   bool refuse_a = true;
   api.treat = [&](const Request&) {
@@ -532,7 +542,7 @@ TEST_F(LedgerTest, FindsAnotherWriterAfterLosingTheRightsForAWhile) {
   EXPECT_FALSE(b->ledger->fenced());
 }
 
-TEST_F(LedgerTest, AServerThatFailsIsAProblemUntilItRecovers) {
+TEST_P(LedgerTest, AServerThatFailsIsAProblemUntilItRecovers) {
   const auto a = process("a");
   api.treat = [](const Request&) { return sim::Treatment{.refuse = sim::ApiServer::refusal(500, "InternalError")}; };
   std::optional<bool> recorded;
@@ -546,7 +556,7 @@ TEST_F(LedgerTest, AServerThatFailsIsAProblemUntilItRecovers) {
   EXPECT_THAT(a->problems.open(), IsEmpty());
 }
 
-TEST_F(LedgerTest, ItSaysWhenItIsFullAndTheRecordFits) {
+TEST_P(LedgerTest, ItSaysWhenItIsFullAndTheRecordFits) {
   const auto a = process("a");
   int reserved = 0;
   const auto reserve_one = [&] {
@@ -566,7 +576,7 @@ TEST_F(LedgerTest, ItSaysWhenItIsFullAndTheRecordFits) {
   EXPECT_TRUE(a->ledger->fits("another"));
 }
 
-TEST_F(LedgerTest, WithoutOptionsItLivesInMemory) {
+TEST_P(LedgerTest, WithoutOptionsItLivesInMemory) {
   const uint64_t before = api.server.version();
   const auto loop = time.make_loop();
   const auto transport = api.connect(*loop);
@@ -590,10 +600,10 @@ TEST_F(LedgerTest, WithoutOptionsItLivesInMemory) {
 
 // Whatever happens to the requests of a chain of leaders, an entry that was said to be recorded and has not ended is
 // known to every later leader.
-TEST_F(LedgerTest, WhatWasRecordedIsNeverForgotten) {
+TEST_P(LedgerTest, WhatWasRecordedIsNeverForgotten) {
   for (uint64_t seed = 1; seed <= 60; ++seed) {
     SCOPED_TRACE(seed);
-    api.erase(kPath);
+    api.erase(path);
     io::Random random(seed);
     api.treat = [&](const Request& request) {
       sim::Treatment treatment{.before = milliseconds{random.next() % 50}, .after = milliseconds{random.next() % 50}};
@@ -608,7 +618,7 @@ TEST_F(LedgerTest, WhatWasRecordedIsNeverForgotten) {
     };
     std::set<std::string> owed;  // recorded and not ended
     for (int leader = 0; leader < 4; ++leader) {
-      Process p(time, api, "leader-" + std::to_string(leader));
+      Process p(time, api, "leader-" + std::to_string(leader), GetParam());
       ASSERT_TRUE(time.run_until([&] { return p.ready; }, minutes{10}));
       for (const std::string& uid : owed) EXPECT_TRUE(p.ledger->has(uid)) << uid << " at leader " << leader;
       std::map<std::string, std::optional<bool>> answers;

@@ -60,6 +60,7 @@ class ConfigMapLock final : public LockObject {
     fields.set({"renewTime"}, term.renewed);
     if (term.transitions) fields.set({"leaderTransitions"}, *term.transitions);
     object.set({"metadata", "annotations", kRecordAnnotation}, fields.dump());
+    object.set({"metadata", "annotations", kCareenHolder}, term.holder);
   }
 
  private:
@@ -77,6 +78,10 @@ class ConfigMapLock final : public LockObject {
 };
 
 }  // namespace
+
+bool is_lock_of_careen(const Json& config_map, const LockRecord& record) {
+  return !record.holder.empty() && config_map["metadata"]["annotations"][kCareenHolder].text() == record.holder;
+}
 
 const LockObject& lock_object(LockKind kind) {
   static const LeaseLock lease;

@@ -11,11 +11,10 @@
 #include "io/result.h"
 #include "io/time.h"
 #include "kube/json.h"
+#include "kube/lock_kind.h"
 #include "kube/resource.h"
 
 namespace careen::kube {
-
-enum class LockKind { lease, config_map };
 
 struct LockRecord {
   std::string holder;  // empty: nobody
@@ -46,5 +45,11 @@ class LockObject {
 };
 
 const LockObject& lock_object(LockKind kind);
+
+// On a ConfigMap whose record is careen's: the holder that careen has written. Old programs of all sorts lock with a
+// ConfigMap of the same name, and whoever comes after careen leaves this as it is, so it counts only while it names the
+// record's holder.
+inline constexpr std::string_view kCareenHolder = "careen.dev/holder";
+bool is_lock_of_careen(const Json& config_map, const LockRecord& record);
 
 }  // namespace careen::kube

@@ -36,6 +36,20 @@ TEST(LockObjectTest, WritesTheRecordAsClientGoDoes) {
             R"("renewTime":"2026-03-01T10:05:00.000001Z","leaderTransitions":3})");
 }
 
+// The next holder may be another program, which leaves what it does not know.
+TEST(LockObjectTest, TellsALockOfCareenFromThoseOfOthersOfThatName) {
+  const LockObject& place = lock_object(LockKind::config_map);
+  Json object = Json::object();
+  place.write(object, {"a_1", io::seconds{15}, "2026-03-01T10:05:00.000001Z"});
+  EXPECT_TRUE(is_lock_of_careen(object, place.read(object).value()));
+  object.set({"metadata", "annotations", kAnnotation}, R"({"holderIdentity":"old_2"})");
+  EXPECT_FALSE(is_lock_of_careen(object, place.read(object).value()));
+  place.write(object, {"", io::seconds{1}, "2026-03-01T10:06:00.000001Z"});
+  EXPECT_FALSE(is_lock_of_careen(object, place.read(object).value())) << "nobody holds it";
+  const Json foreign = config_map(R"({"holderIdentity":"a_1"})");
+  EXPECT_FALSE(is_lock_of_careen(foreign, place.read(foreign).value()));
+}
+
 // Anybody may hold what stands in words that nobody understands.
 TEST(LockObjectTest, ARecordThatCannotBeReadIsAnErrorAndNoFreeLock) {
   for (const char* record : {"", "{", "[]", "null", "a_1"}) {

@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "kube/lock_kind.h"
+
 namespace careen::controllers {
 class Choice;
 struct Kind;
@@ -15,8 +17,20 @@ struct Kind;
 namespace careen::replica {
 
 const std::vector<const controllers::Kind*>& controller_kinds();
-// The Leases that their leaders hold.
-std::vector<std::string_view> leader_locks();
+// An object in careen's own namespace, by which it is found there.
+struct HomeObject {
+  kube::LockKind kind = kube::LockKind::lease;
+  std::string name;
+  bool operator==(const HomeObject&) const = default;
+};
+// What their leaders hold.
+std::vector<HomeObject> leader_locks();
+// The ledger of a careen with these controllers. Profiles have always had theirs under one name; without them it is a
+// ledger of the first that admits against a limit, and stands where the lock of that one does: a role that allows no
+// Leases suffices then.
+HomeObject ledger_of(const std::vector<const controllers::Kind*>& hosted);
+// All that there may be.
+std::vector<HomeObject> ledgers();
 
 // Of the list those that have objects: all but profiles. So it is with whatever follows.
 const std::vector<const controllers::Kind*>& object_kinds();

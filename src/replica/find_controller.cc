@@ -9,6 +9,8 @@ namespace careen::replica {
 
 namespace {
 
+constexpr const char* kLedger = "careen-ledger";
+
 const controllers::Kind* first_with(std::string_view controllers::Kind::* field, std::string_view value) {
   const auto& all = object_kinds();
   const auto found = std::ranges::find(all, value, [&](const controllers::Kind* kind) { return kind->*field; });
@@ -55,10 +57,26 @@ std::vector<std::string_view> controller_names() {
   return names;
 }
 
-std::vector<std::string_view> leader_locks() {
-  std::vector<std::string_view> names;
-  for (const controllers::Kind* kind : controller_kinds()) names.push_back(kind->lock);
-  return names;
+std::vector<HomeObject> leader_locks() {
+  std::vector<HomeObject> locks;
+  for (const controllers::Kind* kind : controller_kinds()) locks.push_back({kind->lock_kind, std::string(kind->lock)});
+  return locks;
+}
+
+HomeObject ledger_of(const std::vector<const controllers::Kind*>& hosted) {
+  const auto claims = [](const controllers::Kind* kind) { return kind->claims; };
+  const auto without_objects = [](const controllers::Kind* kind) { return kind->claims && !kind->has_objects(); };
+  const auto first = std::ranges::find_if(hosted, claims);
+  if (first == hosted.end() || std::ranges::any_of(hosted, without_objects)) return {.name = kLedger};
+  return {(*first)->lock_kind, fmt::format("{}-{}", kLedger, (*first)->name)};
+}
+
+std::vector<HomeObject> ledgers() {
+  std::vector<HomeObject> all{{.name = kLedger}};
+  for (const controllers::Kind* kind : object_kinds()) {
+    if (kind->claims) all.push_back(ledger_of({kind}));
+  }
+  return all;
 }
 
 }  // namespace careen::replica

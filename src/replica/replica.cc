@@ -9,6 +9,7 @@
 #include "io/loop.h"
 #include "io/random.h"
 #include "kube/election.h"
+#include "kube/lock_object.h"
 #include "kube/object_writer.h"
 #include "replica/controllers.h"
 #include "replica/replica_core.h"
@@ -32,9 +33,9 @@ std::optional<kube::NodePreference> marked_pods(const ReplicaOptions& options) {
   return std::nullopt;
 }
 
-// Without controllers it is that of the first there is.
-std::string first_lock(const ReplicaOptions& options) {
-  return std::string(options.controllers.empty() ? leader_locks().front() : options.controllers.front()->kind().lock);
+// Without controllers its lock is that of the first there is.
+const controllers::Kind& first_kind(const ReplicaOptions& options) {
+  return options.controllers.empty() ? *controller_kinds().front() : options.controllers.front()->kind();
 }
 
 }  // namespace
@@ -87,10 +88,11 @@ Replica::Core::Core(const Replica& replica, ReplicaParts p, ReplicaOptions optio
       pod_watch_(cluster_.watch_parts("pods"), {.resource = kube::resources::pods}, kube::make_sink(pods_)),
       budgets_(cluster_.watched<kube::DisruptionBudget>({.resource = kube::resources::disruption_budgets}, as_budget)),
       locks_(loop_),
-      lock_(add_lock(p, first_lock(options_), "leader election")),
+      lock_(add_lock(p, first_kind(options_), "leader election")),
       ledger_(loop_, *client_, problems_, p.log.named("ledger"), metrics_, ledger_options()),
       events_(loop_, cluster_.client(), metrics_, problems_, options_.host),
-      pause_watch_({cluster_, events_, p.log.named("pause")}, {.ns = options_.ns, .identity = identity_},
+      pause_watch_({cluster_, events_, p.log.named("pause")},
+                   {.ns = options_.ns, .identity = identity_},
                    [this] { return !options_.dry_run && controls(); }),
       engine_({loop_, *client_, pods_, budgets_.store(),
                [this](std::string_view ns, std::string_view name) { return daemon_set(ns, name); }, &events_, metrics_,
@@ -127,9 +129,8 @@ void Replica::Core::guard_writes() {
 
 void Replica::Core::host(const ReplicaParts& p, const controllers::Choice& choice) {
   const controllers::Kind& kind = choice.kind();
-  kube::Lock& lock = hosting_.empty() ? lock_
-                                      : add_lock(p, std::string(kind.lock),
-                                                 fmt::format("leader election for {} objects", kind.object.kind));
+  kube::Lock& lock =
+      hosting_.empty() ? lock_ : add_lock(p, kind, fmt::format("leader election for {} objects", kind.object.kind));
   auto client = cluster_.make_client();
   auto controller =
       choice.make({.loop = loop_,
@@ -164,16 +165,25 @@ void Replica::Core::tell_configured() {
   tell(&ReplicaListener::configured);
 }
 
-kube::Lock& Replica::Core::add_lock(const ReplicaParts& p, std::string name, std::string problem) {
-  return locks_.add(std::make_unique<kube::Election>(
-      loop_, *lease_client_, p.random, problems_, p.log.named("election"),
-      kube::ElectionOptions{
-          .ns = options_.ns, .name = std::move(name), .identity = identity_, .problem = std::move(problem)}));
+kube::Lock& Replica::Core::add_lock(const ReplicaParts& p, const controllers::Kind& kind, std::string problem) {
+  return locks_.add(std::make_unique<kube::Election>(loop_, *lease_client_, p.random, problems_,
+                                                     p.log.named("election"),
+                                                     kube::ElectionOptions{.ns = options_.ns,
+                                                                           .name = std::string(kind.lock),
+                                                                           .identity = identity_,
+                                                                           .kind = kind.lock_kind,
+                                                                           .problem = std::move(problem)}));
 }
 
 std::optional<budget::LedgerOptions> Replica::Core::ledger_options() const {
   if (!options_.leader_election) return std::nullopt;
-  return budget::LedgerOptions{.ns = options_.ns, .identity = identity_};
+  std::vector<const controllers::Kind*> kinds;
+  for (const auto& choice : options_.controllers) kinds.push_back(&choice->kind());
+  HomeObject place = ledger_of(kinds);
+  return budget::LedgerOptions{.ns = options_.ns,
+                               .name = std::move(place.name),
+                               .identity = identity_,
+                               .resource = kube::lock_object(place.kind).resource()};
 }
 
 // As client-go records it, on the lock's object.

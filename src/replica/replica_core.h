@@ -82,7 +82,7 @@ class Replica::Core {
   io::Task<void> tell_of_budgets();
   bool controls() const;
   bool needs_ledger() const;
-  kube::Lock& add_lock(const ReplicaParts& parts, std::string name, std::string problem);
+  kube::Lock& add_lock(const ReplicaParts& parts, const controllers::Kind& kind, std::string problem);
   void host(const ReplicaParts& parts, const controllers::Choice& choice);
   void tell_configured();
   void record_election(const kube::Lock& lock, std::string message);

@@ -7,6 +7,7 @@
 #include "controllers/profiles/names.h"
 #include "controllers/slot/kind.h"
 #include "drain/holds.h"
+#include "kube/lock_object.h"
 #include "perturbation.h"
 #include "replica/controllers.h"
 
@@ -38,13 +39,13 @@ bool is_for_ledger(const kube::Request& request) {
 
 bool is_event(std::string_view path) { return path.find("/events") != std::string_view::npos; }
 
-// The lock of a further controller, named in the path, or in the body when it is made; empty: the first one.
-std::string_view further_lock(const kube::Request& request) {
+// Whose lock it is, as named in the path, or in the body when it is made.
+const controllers::Kind& locked_by(const kube::Request& request) {
   for (const controllers::Kind* kind : replica::object_kinds()) {
     const bool named = request.path.find(kind->lock) != std::string::npos;
-    if (named || request.body.find(kind->lock) != std::string::npos) return kind->lock;
+    if (named || request.body.find(kind->lock) != std::string::npos) return *kind;
   }
-  return {};
+  return *replica::controller_kinds().front();
 }
 
 bool is_maintenance(std::string_view path) { return path.starts_with(kMaintenances); }
@@ -99,10 +100,11 @@ void Invariants::sent(const sim::Sending& sending) {
   Process* process = process_of(sending.client);
   if (!process || !sending.writes() || is_event(sending.request.path)) return;
   if (sending.client.ends_with(kLeaseConnection)) {
-    if (const auto lease = Json::parse(sending.request.body)) {
-      const std::string_view lock = further_lock(sending.request);
-      auto& renewals = lock.empty() ? process->renewals : process->further[std::string(lock)].renewals;
-      renewals.emplace(text_at((*lease)["spec"], "renewTime"), time_.now());
+    if (const auto object = Json::parse(sending.request.body)) {
+      const controllers::Kind& kind = locked_by(sending.request);
+      const auto record = kube::lock_object(kind.lock_kind).read(*object);
+      auto& renewals = kind.has_objects() ? process->further[std::string(kind.lock)].renewals : process->renewals;
+      renewals.emplace(record ? record->renew_time : "", time_.now());
     }
     return;
   }
@@ -221,6 +223,11 @@ void Invariants::changed(const sim::Change& change) {
     return note_facts();
   }
   if (change.collection == "/apis/coordination.k8s.io/v1/leases") return lease_changed(change);
+  const auto locks = replica::leader_locks();
+  const replica::HomeObject named{kube::LockKind::config_map, change.name};
+  if (change.collection == "/api/v1/configmaps" && std::ranges::find(locks, named) != locks.end()) {
+    return further_lock_changed(change, process_of(change.by), named.kind);
+  }
   if (!process_of(change.by)) return;
   if (is_event(change.collection)) return events_.changed(change);
   if (change.collection == "/api/v1/namespaces" && change.name == kNodeLeases) return;

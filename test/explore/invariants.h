@@ -16,6 +16,7 @@
 #include "guest.h"
 #include "hold_watch.h"
 #include "io/virtual_time.h"
+#include "kube/lock_kind.h"
 #include "kube/steady_refusal.h"
 #include "maintenance_watch.h"
 #include "message_watch.h"
@@ -182,7 +183,7 @@ class Invariants {
   void check_further_lock(const sim::Sending& sending, Process& process);
   bool is_a_guests(std::string_view key) const;
   void tell_guests(const sim::Change& change);
-  void further_lock_changed(const sim::Change& change, Process* process);
+  void further_lock_changed(const sim::Change& change, Process* process, kube::LockKind kind);
   void check_recorded(const sim::Sending& sending, Process& process);
   void check_admission_sent(const sim::Sending& sending, Process& process, const NodeFacts& node,
                             const std::string& name, const std::string& profile, io::Wall decided);

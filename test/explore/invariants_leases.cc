@@ -7,6 +7,7 @@
 #include "budget/ledger_record.h"
 #include "controllers/profiles/names.h"
 #include "invariants.h"
+#include "kube/lock_object.h"
 #include "replica/controllers.h"
 
 namespace careen::explore {
@@ -80,17 +81,17 @@ void Invariants::check_leadership(const sim::Sending& sending, Process& process)
   if (lock_holder_ != process.identity) blame(fmt::format("while the lock was held by \"{}\"", lock_holder_));
 }
 
-void Invariants::further_lock_changed(const sim::Change& change, Process* process) {
+void Invariants::further_lock_changed(const sim::Change& change, Process* process, kube::LockKind kind) {
   if (process && !change.by.ends_with(kLeaseConnection)) {
-    return violate("foreign", fmt::format("{} changed lease {}", change.by, change.name));
+    return violate("foreign", fmt::format("{} changed the lock {}", change.by, change.name));
   }
-  const auto lease = Json::parse(*change.object);
-  const JsonView spec = (*lease)["spec"];
+  const auto object = Json::parse(*change.object);
+  const kube::LockRecord record = kube::lock_object(kind).read(*object).value_or(kube::LockRecord{});
   std::string& holder = further_holders_[change.name];
-  holder = change.type == sim::Change::Type::deleted ? "" : text_at(spec, "holderIdentity");
+  holder = change.type == sim::Change::Type::deleted ? "" : record.holder;
   if (!process || holder != process->identity) return;
   Process::Further& lock = process->further[change.name];
-  const auto sent = lock.renewals.find(text_at(spec, "renewTime"));
+  const auto sent = lock.renewals.find(record.renew_time);
   if (sent != lock.renewals.end()) lock.renewed = sent->second;
   lock.renewals.clear();
 }
@@ -126,8 +127,8 @@ void Invariants::lease_changed(const sim::Change& change) {
   const bool deleted = change.type == sim::Change::Type::deleted;
   if (!lock && change.name == "careen-ledger") return ledger_changed(change);
   const auto locks = replica::leader_locks();
-  if (!lock && std::find(locks.begin(), locks.end(), change.name) != locks.end()) {
-    return further_lock_changed(change, process);
+  if (!lock && std::ranges::find(locks, replica::HomeObject{.name = change.name}) != locks.end()) {
+    return further_lock_changed(change, process, kube::LockKind::lease);
   }
   if (change.ns == kNodeLeases) return maintenances_.lease_changed(change);
   if (StaggerWatch::concerns(change.name)) return stagger_.changed(change, process != nullptr, time_.now());

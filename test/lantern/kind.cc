@@ -52,6 +52,7 @@ const controllers::Kind& kind() {
       .name = "lantern",
       .short_name = "ln",
       .lock = kLock,
+      .lock_kind = kube::LockKind::config_map,
       .event_source = kSource,
       .section = "lanterns",
       .object = kResource,

@@ -18,7 +18,7 @@ extern const kube::Resource kResource;                                // lantern
 inline constexpr std::string_view kLit = "lanterns.careen.test/lit";  // label of a node: the color
 // Annotation of a node whose light went out: with it a write that lights it, and is still on its way, conflicts.
 inline constexpr std::string_view kDimmed = "lanterns.careen.test/dimmed";
-inline constexpr std::string_view kLock = "lanterns.careen.test";
+inline constexpr std::string_view kLock = "lanterns.careen.test";  // a ConfigMap
 
 enum class Phase { none, waiting, lit };
 std::string_view name_of(Phase phase);  // as in the status

@@ -70,7 +70,7 @@ class LanternTest : public testing::Test {
   }
   std::string ledger() const {
     const kube::Json lease =
-        cluster.api.object("/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/careen-ledger");
+        cluster.api.object("/api/v1/namespaces/kube-system/configmaps/careen-ledger-lantern");
     return std::string(lease["metadata"]["annotations"]["careen.dev/ledger"].text().value_or(""));
   }
   void run(io::Duration span = io::seconds{30}) { time.run_for(span); }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "controllers/slot/job.h"
+#include "kube/lock_kind.h"
 #include "kube/resource.h"
 #include "web/routes.h"
 
@@ -52,13 +53,14 @@ struct Original {
 
 struct Kind {
   std::string_view name;  // as in --controllers, in the holds of its objects, and before the slash: name/object
-  std::string_view short_name = {};               // of its objects, for people who type
-  std::string_view lock;                          // the Lease that its leader holds
-  std::string_view event_source;                  // of the events it writes, and of its log: controllers.<source>
-  std::string_view section = {};                  // of its objects in documents
-  kube::Resource object = {};                     // its own custom resource, cluster-scoped; profiles have none
-  std::vector<std::string_view> namespaces = {};  // that it works in besides careen's own
-  bool claims = false;                            // it admits against a limit: it leads only with the ledger
+  std::string_view short_name = {};                  // of its objects, for people who type
+  std::string_view lock;                             // the object that its leader holds
+  kube::LockKind lock_kind = kube::LockKind::lease;  // a ConfigMap where the program that it replaces has one
+  std::string_view event_source;                     // of the events it writes, and of its log: controllers.<source>
+  std::string_view section = {};                     // of its objects in documents
+  kube::Resource object = {};                        // its own custom resource, cluster-scoped; profiles have none
+  std::vector<std::string_view> namespaces = {};     // that it works in besides careen's own
+  bool claims = false;                               // it admits against a limit: it leads only with the ledger
   // The CustomResourceDefinitions that are installed with careen; the first is that of `object`.
   std::vector<kube::Json> (*definitions)() = nullptr;
   Job (*job_of)(const kube::Object& object) = nullptr;
