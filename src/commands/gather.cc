@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "commands/gather_folder.h"
-#include "commands/home_leases.h"
+#include "commands/home_objects.h"
 #include "controllers/slot/kind.h"
 #include "plan/take_snapshot.h"
 #include "replica/controllers.h"
@@ -36,10 +36,10 @@ constexpr int kLinesOfALog = 100'000;
 
 std::string_view gathered_name(JsonView object) { return object["metadata"]["name"].text().value_or(""); }
 
-// pod-name_uuid.
-std::string holding_pod(JsonView lease) {
-  const std::string_view identity = lease["spec"]["holderIdentity"].text().value_or("");
-  return std::string(identity.substr(0, identity.find('_')));
+// The identity of who holds it is pod-name_uuid.
+std::string holding_pod(const replica::HomeObject& named, const Json& object) {
+  const std::string identity = holder_of(named, object);
+  return identity.substr(0, identity.find('_'));
 }
 
 // It is asked about objects of a controller.
@@ -161,13 +161,25 @@ class Gathering {
     for (const Json& lease : *found) {
       if (is_home_lease(gathered_name(lease.view()))) {
         const std::string ns(lease["metadata"]["namespace"].text().value_or(""));
-        homes_[ns].insert(holding_pod(lease.view()));
+        homes_[ns].insert(holding_pod({}, lease));
       }
+    }
+    for (const replica::HomeObject& named : home_objects()) {
+      if (named.kind == kube::LockKind::config_map) co_await find_home_in_config_maps(named);
     }
     for (const Json& lease : *found) {
       const std::string ns(lease["metadata"]["namespace"].text().value_or(""));
       if (std::ranges::count(options_.lease_namespaces, ns) > 0 || homes_.contains(ns))
         keep_object(kube::resources::leases, lease.view());
+    }
+  }
+
+  Task<void> find_home_in_config_maps(replica::HomeObject named) {
+    const auto found = co_await find_home_objects(session_.client, named);
+    if (!found) co_return miss("ConfigMaps named " + named.name, found.error());
+    for (const Json& one : *found) {
+      homes_[std::string(one["metadata"]["namespace"].text().value_or(""))].insert(holding_pod(named, one));
+      keep_object(kube::resources::config_maps, one.view());
     }
   }
 
@@ -229,7 +241,10 @@ class Gathering {
 
 }  // namespace
 
-bool is_home_lease(std::string_view lease) { return std::ranges::find(home_leases(), lease) != home_leases().end(); }
+bool is_home_lease(std::string_view lease) {
+  const replica::HomeObject wanted{.name = std::string(lease)};
+  return std::ranges::find(home_objects(), wanted) != home_objects().end();
+}
 
 std::vector<JsonView> pods_of_careen(const std::vector<Json>& pods, const std::set<std::string>& holders) {
   const auto owner_of = [](JsonView pod) {

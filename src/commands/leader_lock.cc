@@ -8,8 +8,9 @@
 #include <set>
 #include <vector>
 
-#include "commands/home_leases.h"
+#include "commands/home_objects.h"
 #include "kube/error.h"
+#include "kube/lock_object.h"
 #include "kube/resource.h"
 #include "kube/transport.h"
 #include "replica/controllers.h"
@@ -33,18 +34,21 @@ struct Held {
   io::Wall until{};
 };
 
-void add_held(JsonView leases, std::string_view name, std::vector<Held>& out) {
-  leases["items"].for_each_element([&](JsonView lease) {
-    const auto holder = lease.at("/spec/holderIdentity").text().value_or("");
-    if (holder.empty()) return;
-    const io::Wall renewed =
-        io::parse_rfc3339(lease.at("/spec/renewTime").text().value_or("")).value_or(io::Wall::min());
-    constexpr int64_t kLongest = 3600;
-    const int64_t seconds = lease.at("/spec/leaseDurationSeconds").integer().value_or(0);
-    const std::string ns(lease.at("/metadata/namespace").text().value_or(""));
-    out.push_back({.lock = {ns, std::string(name), std::string(holder)},
+void add_held(JsonView list, const replica::HomeObject& named, std::vector<Held>& out) {
+  const kube::LockObject& place = kube::lock_object(named.kind);
+  list["items"].for_each_element([&](JsonView item) {
+    const Json object(item);
+    const auto record = place.read(object);
+    if (!record || record->holder.empty()) return;
+    if (named.kind == kube::LockKind::config_map && !kube::is_lock_of_careen(object, *record)) return;
+    const io::Wall renewed = io::parse_rfc3339(record->renew_time).value_or(io::Wall::min());
+    constexpr io::Duration kLongest = io::hours{1};
+    out.push_back({.lock = {.ns = std::string(object["metadata"]["namespace"].text().value_or("")),
+                            .name = named.name,
+                            .kind = place.resource().kind,
+                            .holder = record->holder},
                    .renewed = renewed,
-                   .until = io::add(renewed, io::seconds{std::clamp<int64_t>(seconds, 0, kLongest)})});
+                   .until = io::add(renewed, std::min(record->duration, kLongest))});
   });
 }
 
@@ -72,6 +76,26 @@ Task<bool> is_left_over(const LockSearch* search, const Held* held) {
   co_return !found && found.error().status == 404;
 }
 
+Task<ViewResult<std::vector<Held>>> held_locks(const LockSearch* search) {
+  std::vector<Held> held;
+  std::vector<std::string> tried;
+  for (const replica::HomeObject& named : leases_first(replica::leader_locks())) {
+    if (named.kind == kube::LockKind::config_map && !held.empty()) break;
+    const kube::Resource& resource = kube::lock_object(named.kind).resource();
+    std::string path = fmt::format("{}?fieldSelector=metadata.name%3D{}", resource.path(search->ns), named.name);
+    const auto list = co_await read_document(search->api, std::move(path));
+    if (!list) {
+      co_return tl::make_unexpected(ViewError{list.error().status, "the leader's lock: " + list.error().message});
+    }
+    add_held(list->view(), named, held);
+    tried.push_back(fmt::format("{} {}", resource.kind, named.name));
+  }
+  if (!held.empty()) co_return held;
+  const std::string where = search->ns.empty() ? "any namespace" : "namespace " + search->ns;
+  co_return tl::make_unexpected(ViewError{
+      404, fmt::format("nobody holds the {} in {}: careen does not lead here", fmt::join(tried, " or the "), where)});
+}
+
 }  // namespace
 
 Task<ViewResult<Json>> read_document(kube::Transport& api, std::string path) {
@@ -89,23 +113,9 @@ Task<ViewResult<Json>> read_document(kube::Transport& api, std::string path) {
 }
 
 Task<ViewResult<LeaderLock>> find_leader_lock(LockSearch search) {
-  std::vector<Held> held;
-  const std::vector<std::string_view> locks = replica::leader_locks();
-  for (const std::string_view name : locks) {
-    std::string path =
-        fmt::format("{}?fieldSelector=metadata.name%3D{}", kube::resources::leases.path(search.ns), name);
-    const auto leases = co_await read_document(search.api, std::move(path));
-    if (!leases) {
-      co_return tl::make_unexpected(ViewError{leases.error().status, "the leader's lock: " + leases.error().message});
-    }
-    add_held(leases->view(), name, held);
-  }
-  if (held.empty()) {
-    const std::string where = search.ns.empty() ? "any namespace" : "namespace " + search.ns;
-    co_return tl::make_unexpected(ViewError{
-        404,
-        fmt::format("nobody holds the Lease {} in {}: careen does not lead here", fmt::join(locks, " or "), where)});
-  }
+  auto found = co_await held_locks(&search);
+  if (!found) co_return tl::make_unexpected(found.error());
+  std::vector<Held> held = std::move(*found);
   // No careen writes a time to come.
   prefer(held, [&](const Held& one) { return one.renewed <= search.now + kClocksDiffer; });
   if (held.size() > 1) {

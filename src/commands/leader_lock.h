@@ -1,6 +1,6 @@
 // The lock of the careen that leads, found in the cluster. Anybody who may write Leases in some namespace can put one
 // of that name there, so the name alone says nothing: when more than one namespace has a held lock, a person has to say
-// which one is meant.
+// which one is meant. Locks in ConfigMaps are looked at where no Lease is held.
 #pragma once
 
 #include <string>
@@ -12,6 +12,7 @@ namespace careen::app {
 
 struct LeaderLock {
   std::string ns, name;
+  std::string_view kind = "Lease";
   std::string holder;  // as it stands there, unchecked
 };
 

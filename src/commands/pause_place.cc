@@ -5,7 +5,7 @@
 #include <set>
 
 #include "budget/ledger.h"
-#include "commands/home_leases.h"
+#include "commands/home_objects.h"
 #include "commands/pause.h"
 #include "kube/decode.h"
 #include "kube/json.h"
@@ -50,22 +50,29 @@ PauseLease stored_in(const std::string* annotation, std::string version) {
 Task<std::optional<std::string>> find_careen(KubeSession& session, std::string wanted) {
   if (!wanted.empty()) co_return wanted;
   std::set<std::string> found;
-  for (const std::string_view name : home_leases()) {
-    const auto leases = co_await find_leases(session, std::string(name));
-    if (!leases) {
-      session.screen.error(fmt::format("careen's namespace cannot be looked for: {}; name it with --namespace",
-                                       server_error(leases.error())));
+  for (const replica::HomeObject& named : home_objects()) {
+    // ConfigMaps, which a person may be kept from listing, are only looked at where careen has no Leases.
+    const bool lease = named.kind == kube::LockKind::lease;
+    if (!lease && !found.empty()) break;
+    const auto objects = co_await find_home_objects(session.client, named);
+    if (!objects) {
+      std::string why = fmt::format("careen's namespace cannot be looked for: {}; name it with --namespace",
+                                    server_error(objects.error()));
+      if (!lease) {
+        session.screen.note(std::move(why));
+        break;
+      }
+      session.screen.error(std::move(why));
       co_return std::nullopt;
     }
-    for (const kube::Lease& lease : *leases) found.insert(lease.ns);
+    for (const Json& one : *objects) found.insert(std::string(one["metadata"]["namespace"].text().value_or("")));
   }
   if (found.size() > 1) {
     session.screen.error(several_homes(found));
     co_return std::nullopt;
   }
   if (found.size() == 1) co_return *found.begin();
-  session.screen.note(
-      fmt::format("No lease of careen was found: does it run here? Namespace {} is taken.", session.ns));
+  session.screen.note(fmt::format("No lock of careen was found: does it run here? Namespace {} is taken.", session.ns));
   co_return session.ns;
 }
 

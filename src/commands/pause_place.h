@@ -1,4 +1,5 @@
-// Where careen keeps what is paused: its own namespace, which is found by the leases it has there, and the Lease in it.
+// Where careen keeps what is paused: its own namespace, which is found by the objects it has there, and the Lease in
+// it.
 #pragma once
 
 #include <optional>
@@ -9,8 +10,8 @@
 
 namespace careen::app {
 
-// careen's namespace: `wanted` if that says one, otherwise where its leases lie; with a note, the kubeconfig's own when
-// there are none. Nothing when it cannot be said; then it has been told why.
+// careen's namespace: `wanted` if that says one, otherwise where its locks and ledgers lie; with a note, the
+// kubeconfig's own when there are none. Nothing when it cannot be said; then it has been told why.
 io::Task<std::optional<std::string>> find_careen(KubeSession& session, std::string wanted);
 
 // The Lease as it is stored.

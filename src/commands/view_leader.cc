@@ -143,16 +143,16 @@ Task<ViewResult<std::unique_ptr<ViewSource>>> view_of_leader(LeaderAccess access
   if (!lock) co_return tl::make_unexpected(lock.error());
   const auto name = web::pod_of_holder(lock->holder);
   if (!name) {
-    co_return tl::make_unexpected(ViewError{
-        0, fmt::format("the Lease {}/{} is held by \"{}\", which names no pod", lock->ns, lock->name, lock->holder)});
+    co_return tl::make_unexpected(ViewError{0, fmt::format("the {} {}/{} is held by \"{}\", which names no pod",
+                                                           lock->kind, lock->ns, lock->name, lock->holder)});
   }
   Leader leader{.ns = lock->ns, .pod = *name};
   const auto pod = co_await read_document(access.api, kube::resources::pods.path(leader.ns, leader.pod));
   if (!pod) {
     co_return tl::make_unexpected(
-        ViewError{pod.error().status, fmt::format("{} holds the Lease {}/{}, and cannot be reached through the API "
+        ViewError{pod.error().status, fmt::format("{} holds the {} {}/{}, and cannot be reached through the API "
                                                   "server: {}",
-                                                  leader.pod, leader.ns, lock->name, pod.error().message)});
+                                                  leader.pod, lock->kind, leader.ns, lock->name, pod.error().message)});
   }
   leader.port = port_of(pod->view());
   // The user's own token is for the API server; a pod never gets to see it.
