@@ -2,6 +2,7 @@
 #include "commands/command_list.h"
 #include "commands/commands.h"
 #include "commands/completion_names.h"
+#include "commands/manager_questions.h"
 #include "commands/run_flags.h"
 #include "controllers/nodemaintenance/commands/commands.h"
 #include "controllers/requests/commands/commands.h"
@@ -46,8 +47,6 @@ std::vector<std::string> kubectl_syntax(std::vector<std::string> arguments) {
 }
 
 std::vector<std::string> normalized(std::vector<std::string> arguments, const std::string& called) {
-  // Installed as /manager, careen starts like the program it replaces.
-  if (called == "manager") return as_manager(go_syntax(std::move(arguments)));
   // As /usr/bin/gather, where oc adm must-gather looks for it, and for what it wrote in /must-gather.
   if (called == "gather") {
     arguments.insert(arguments.begin() + 1, {"gather", "--dest=/must-gather"});
@@ -67,7 +66,13 @@ void add_all_commands(Commands& commands) {
 
 int run_command_line(const std::vector<std::string>& given) {
   const std::string called = given[0].substr(given[0].find_last_of('/') + 1);
-  const std::vector<std::string> arguments = normalized(given, called);
+  std::vector<std::string> arguments = normalized(given, called);
+  // Installed as /manager, careen starts like the program it replaces.
+  if (called == "manager") {
+    auto started = start_as_manager(go_syntax(given));
+    if (!started) return started.error();
+    arguments = std::move(*started);
+  }
   // kubectl runs its plugins by this name.
   Commands commands(called == "kubectl-careen" ? "kubectl careen" : "careen");
   add_all_commands(commands);

@@ -36,12 +36,14 @@ struct RunOptions {
   std::vector<std::shared_ptr<const controllers::Choice>> controllers;  // of these, those that are to run
   std::string kubeconfig;
   std::string kubecontext;
+  std::string master;  // the API server, instead of the one that the kubeconfig names
   std::string metrics_address = ":8080";
   std::string health_address = ":8081";
   bool leader_election = false;
   std::string leader_election_namespace;
   io::Duration metrics_timeout = io::seconds{65};
   bool dry_run = false;
+  bool awaits_pauses = true;
   bool metrics_secure = false;
   std::string metrics_cert_dir;
   std::optional<web::ViewPolicy> dashboard_policy;  // not given: depends on where careen runs

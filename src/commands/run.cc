@@ -84,7 +84,8 @@ class Process {
             .leader_election = options.leader_election && !options.dry_run,
             .dry_run = options.dry_run,
             .instance = key_ ? key_->digest : std::string(),
-            .own_pod = read_environment("POD_NAME").value_or("")},
+            .own_pod = read_environment("POD_NAME").value_or(""),
+            .awaits_pauses = options.awaits_pauses},
         http_(io::make_http_client(loop, {.tls = {}, .proxy = {}, .max_body = kMostOfAnAnswer})),
         leader_http_(io::make_http_client(loop, to_the_leader())),
         mail_(io::make_mail_client(loop, {})),
@@ -212,12 +213,15 @@ int run(const RunOptions& options) {
   const io::Log root(io::make_stderr_sink(options.log, [&loop] { return loop.wall_now(); }), "");
   const io::Log log = root.named("setup");
   for (const std::string& remark : options.remarks) log.warn(remark);
-  auto access = kube::load_access(files, {read_environment}, {options.kubeconfig, options.kubecontext});
+  auto access = kube::load_access(files, {read_environment}, {options.kubeconfig, options.kubecontext, options.master});
   if (!access) {
     log.error(access.error().message);
     return 1;
   }
   log.info("cluster", "server", access->server, "from", access->source);
+  if (access->in_cluster && !options.master.empty()) {
+    log.warn("--master changes nothing: this pod's service account is for its own cluster");
+  }
 
   std::optional<web::ReplicaKey> key;
   if (options.metrics_secure) {

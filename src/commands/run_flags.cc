@@ -140,12 +140,6 @@ std::string lower(std::string text) {
   return text;
 }
 
-bool has_flag(const std::vector<std::string>& arguments, std::string_view flag) {
-  return std::any_of(arguments.begin(), arguments.end(), [&](const std::string& argument) {
-    return argument.starts_with(flag) && (argument.size() == flag.size() || argument[flag.size()] == '=');
-  });
-}
-
 }  // namespace
 
 void add_run_flags(CLI::App& command, RunOptions& options, ZapFlags& zap) {
@@ -155,6 +149,10 @@ void add_run_flags(CLI::App& command, RunOptions& options, ZapFlags& zap) {
       replica::say_of_controllers("{name}", ",") + " --enable-leader-election");
   command.add_option("--kubeconfig", options.kubeconfig, "Kubeconfig file");
   command.add_option("--kubecontext,--context", options.kubecontext, "Context of the kubeconfig to use");
+  command.add_option(
+      "--master", options.master,
+      "Address of the API server instead of the one that the kubeconfig names; in a pod, without one, it "
+      "changes nothing");
   command
       .add_option("--metrics-addr,--metrics-bind-address", options.metrics_address,
                   "Where to serve the dashboard, /metrics and /api/v1/info; empty or 0: nowhere")
@@ -186,6 +184,9 @@ void add_run_flags(CLI::App& command, RunOptions& options, ZapFlags& zap) {
   add_duration(command, "--metrics-timeout", options.metrics_timeout,
                "After the stop signal: longest wait for one more scrape, if metrics are being scraped");
   command.add_flag("--dry-run", options.dry_run, "Decide and explain; write nothing, send nothing, lead nobody");
+  command.add_flag("--await-pauses,!--no-await-pauses", options.awaits_pauses,
+                   "Decide nothing before it is known what is paused, for minutes if the Lease careen-pause may not be "
+                   "read; --await-pauses=false: where it never may, a first refusal suffices [true]");
   add_controllers(command, options);
   add_webhook_flags(command, options);
   add_log_flags(command, zap);
@@ -239,22 +240,6 @@ std::string apply(const ZapFlags& zap, io::LogOptions& log) {
     return "--zap-log-level: \"" + zap.level + "\" is none of debug, info, error, panic or a number above 0";
   }
   return {};
-}
-
-std::vector<std::string> as_manager(std::vector<std::string> arguments) {
-  arguments.insert(arguments.begin() + 1, "run");
-  const auto given = [&](std::string_view flag) { return has_flag(arguments, flag); };
-  if (given("--controllers") || given("--config")) return arguments;
-  for (const controllers::Kind* kind : replica::controller_kinds()) {
-    const controllers::Original& original = kind->original;
-    if (std::ranges::none_of(original.known_by, given)) continue;
-    arguments.push_back("--controllers=" + std::string(kind->name));
-    for (const std::string_view flag : original.usual_flags) {
-      if (!given(flag.substr(0, flag.find('=')))) arguments.emplace_back(flag);
-    }
-    break;
-  }
-  return arguments;
 }
 
 }  // namespace careen::app

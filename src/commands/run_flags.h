@@ -29,8 +29,4 @@ std::vector<std::string> without_effect(const ZapFlags& zap, const RunOptions& o
 // is an empty value.
 std::vector<std::string> go_syntax(std::vector<std::string> arguments);
 
-// Installed as /manager, careen starts like the program whose manifest starts it: the arguments as they are for
-// careen. Two programs have an image with that name; their flags tell which one is meant.
-std::vector<std::string> as_manager(std::vector<std::string> arguments);
-
 }  // namespace careen::app

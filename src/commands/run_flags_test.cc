@@ -13,11 +13,9 @@
 namespace careen::app {
 namespace {
 
-using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
-using testing::Not;
 
 struct Parsed {
   RunOptions options;
@@ -127,14 +125,6 @@ TEST(RunFlags, WordsOfTheLogAreTakenInAnyCase) {
   EXPECT_EQ(log.encoder, io::LogEncoder::json);
   EXPECT_EQ(log.level, io::LogLevel::error);
   EXPECT_EQ(log.time, io::LogTime::rfc3339);
-}
-
-TEST(RunFlags, TheManagerStartsAsTheOriginalsManifestSaysAndChangesNothingThatIsSaid) {
-  const auto words =
-      as_manager(go_syntax({"/manager", "-leader-elect", "--metrics-secure=false", "-enable-http2=false"}));
-  EXPECT_THAT(words, Contains("--controllers=nodemaintenance"));
-  EXPECT_THAT(words, Contains("--webhook-bind-address=:9443"));
-  EXPECT_THAT(words, Not(Contains("--metrics-secure")));
 }
 
 TEST(RunFlags, IntegrationsThatAreNotThereAreRefusedInEveryForm) {

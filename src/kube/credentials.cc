@@ -24,13 +24,15 @@ std::string without_line_end(std::string text) {
   return text;
 }
 
-io::Result<Access> load_kubeconfig(io::Files& files, const std::string& path, const std::string& context) {
+io::Result<Access> load_kubeconfig(io::Files& files, const std::string& path, const std::string& context,
+                                   const std::string& server) {
   io::Result<std::string> text = files.read(path);
   if (!text) return tl::make_unexpected(text.error());
-  return resolve_kubeconfig(files, {{path, std::move(*text)}}, context);
+  return resolve_kubeconfig(files, {{path, std::move(*text)}}, context, server);
 }
 
-io::Result<Access> load_kubeconfig_list(io::Files& files, const std::string& list, const std::string& context) {
+io::Result<Access> load_kubeconfig_list(io::Files& files, const std::string& list, const std::string& context,
+                                        const std::string& server) {
   std::vector<KubeconfigFile> found;
   for (size_t begin = 0; begin <= list.size();) {
     const size_t end = std::min(list.find(':', begin), list.size());
@@ -47,7 +49,7 @@ io::Result<Access> load_kubeconfig_list(io::Files& files, const std::string& lis
   if (found.empty()) {
     return io::fail(io::ErrorKind::file, fmt::format("KUBECONFIG: none of the files in \"{}\" exists", list));
   }
-  return resolve_kubeconfig(files, found, context);
+  return resolve_kubeconfig(files, found, context, server);
 }
 
 io::Result<Access> load_in_cluster(io::Files& files, const std::string& host, const std::string& port,
@@ -72,9 +74,9 @@ io::Result<Access> load_in_cluster(io::Files& files, const std::string& host, co
 
 io::Result<Access> load_access(io::Files& files, const Environment& environment, const ClusterFlags& flags) {
   const std::string context = flags.context.empty() ? variable(environment, "KUBECONTEXT") : flags.context;
-  if (!flags.kubeconfig.empty()) return load_kubeconfig(files, flags.kubeconfig, context);
+  if (!flags.kubeconfig.empty()) return load_kubeconfig(files, flags.kubeconfig, context, flags.server);
   if (const std::string list = variable(environment, "KUBECONFIG"); !list.empty()) {
-    return load_kubeconfig_list(files, list, context);
+    return load_kubeconfig_list(files, list, context, flags.server);
   }
 
   std::string tried = "--kubeconfig and KUBECONFIG are not set";
@@ -92,7 +94,7 @@ io::Result<Access> load_access(io::Files& files, const Environment& environment,
 
   const std::string home = variable(environment, "HOME");
   if (home.empty()) return io::fail(io::ErrorKind::invalid, "no cluster is configured: " + tried + "; HOME is not set");
-  io::Result<Access> access = load_kubeconfig(files, home + "/.kube/config", context);
+  io::Result<Access> access = load_kubeconfig(files, home + "/.kube/config", context, flags.server);
   if (!access && access.error().kind == io::ErrorKind::file && is_missing(access.error())) {
     return io::fail(io::ErrorKind::invalid, "no cluster is configured: " + tried + "; " + access.error().message);
   }

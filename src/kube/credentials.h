@@ -24,6 +24,7 @@ struct Environment {
 struct ClusterFlags {
   std::string kubeconfig;  // --kubeconfig
   std::string context;     // --kubecontext; KUBECONTEXT when empty
+  std::string server;      // --master: instead of the one that a kubeconfig names; a pod's own is not replaced
 };
 
 // PEM text. With a path it was read from there and may be replaced there.

@@ -63,6 +63,21 @@ TEST_F(CredentialsTest, TheSourcesGoInOrder) {
   EXPECT_EQ(load({"/flag", ""})->server, "https://flag");
 }
 
+TEST_F(CredentialsTest, AServerThatIsGivenReplacesTheOneOfAKubeconfig) {
+  files_.write("/flag", config("flag", "https://flag, tls-server-name: inside", "t-flag"));
+  EXPECT_EQ(load({"/flag"})->tls_server_name, "inside");
+  const auto access = load({.kubeconfig = "/flag", .server = "https://other:6443/"});
+  ASSERT_TRUE(access) << access.error().message;
+  EXPECT_EQ(access->server, "https://other:6443");
+  EXPECT_EQ(access->tls_server_name, "") << "that was the name of the other one";
+  EXPECT_EQ(token_of(access), "t-flag");
+  const auto in_the_clear = load({.kubeconfig = "/flag", .server = "http://other"});
+  EXPECT_TRUE(std::holds_alternative<Anonymous>(in_the_clear->user.method)) << "no credentials without TLS";
+  EXPECT_THAT(load({.kubeconfig = "/flag", .server = "ftp://x"}).error().message, StartsWith("--master: \"ftp://x\""));
+  be_in_a_pod();
+  EXPECT_EQ(load({.server = "https://other"})->server, "https://10.0.0.1:443") << "a pod's token is for its cluster";
+}
+
 TEST_F(CredentialsTest, ThePodsServiceAccount) {
   be_in_a_pod();
   const auto cluster = load();

@@ -234,21 +234,24 @@ Pem read_pem(io::Files* files, const Mapping& mapping, const std::string& key, s
   return pem;
 }
 
-void check_server(const Mapping& cluster, Access& into, bool tls_by_default) {
-  std::string server(io::trimmed(cluster.text("server")));
-  if (server.empty()) cluster.refuse("server", "must be given");
+// The address of a server as it is written in kubeconfigs and flags; otherwise what is wrong with it.
+tl::expected<std::string, std::string> server_address(std::string_view text, bool tls_by_default) {
+  std::string server(io::trimmed(text));
+  if (server.empty()) return tl::make_unexpected("must be given");
   if (server.find("://") == std::string::npos) server = (tls_by_default ? "https://" : "http://") + server;
   if (!server.starts_with("https://") && !server.starts_with("http://")) {
-    cluster.refuse("server", fmt::format("\"{}\" is neither an https nor an http address", server));
+    return tl::make_unexpected(fmt::format("\"{}\" is neither an https nor an http address", server));
   }
   if (has_control_character(server) || server.find(' ') != std::string::npos) {
-    cluster.refuse("server", "has a blank or a control character in it");
+    return tl::make_unexpected("has a blank or a control character in it");
   }
   server = server.substr(0, server.find_first_of("?#"));
   const size_t host = server.find("://") + 3;
   while (server.size() > host && server.ends_with('/')) server.pop_back();
-  if (server.size() == host || server[host] == ':' || server[host] == '/') cluster.refuse("server", "names no host");
-  into.server = std::move(server);
+  if (server.size() == host || server[host] == ':' || server[host] == '/') {
+    return tl::make_unexpected("names no host");
+  }
+  return server;
 }
 
 void check_proxy(const Mapping& cluster, Access& into) {
@@ -262,14 +265,20 @@ void check_proxy(const Mapping& cluster, Access& into) {
   cluster.refuse("proxy-url", "must be an http, https or socks5 address");
 }
 
-void resolve_cluster(io::Files* files, const Mapping& cluster, Access& into) {
+// `server`: instead of the one in the file; the name by which that one's certificate is checked goes with it.
+void resolve_cluster(io::Files* files, const Mapping& cluster, const std::string& server, Access& into) {
   into.ca = read_pem(files, cluster, "certificate-authority", "CERTIFICATE");
   into.insecure = cluster.boolean("insecure-skip-tls-verify");
   into.tls_server_name = cluster.text("tls-server-name");
   if (into.insecure && !into.ca.text.empty()) {
     cluster.refuse("insecure-skip-tls-verify", "cannot be combined with a certificate authority");
   }
-  check_server(cluster, into, into.insecure || !into.ca.text.empty());
+  const bool tls_by_default = into.insecure || !into.ca.text.empty();
+  auto address = server_address(server.empty() ? cluster.text("server") : server, tls_by_default);
+  if (!address && !server.empty()) throw Wrong{"--master: " + address.error()};
+  if (!address) cluster.refuse("server", address.error());
+  into.server = std::move(*address);
+  if (!server.empty()) into.tls_server_name.clear();
   check_proxy(cluster, into);
 }
 
@@ -460,7 +469,8 @@ std::string paths_of(const std::vector<KubeconfigFile>& kubeconfigs) {
   return paths;
 }
 
-Access resolve(io::Files* files, const std::vector<KubeconfigFile>& kubeconfigs, const std::string& wanted) {
+Access resolve(io::Files* files, const std::vector<KubeconfigFile>& kubeconfigs, const std::string& wanted,
+               const std::string& server) {
   Merged merged;
   for (const KubeconfigFile& file : kubeconfigs) merge(file, merged);
   const std::string paths = paths_of(kubeconfigs);
@@ -484,7 +494,7 @@ Access resolve(io::Files* files, const std::vector<KubeconfigFile>& kubeconfigs,
   if (into.ns.empty()) into.ns = "default";
   if (!is_dns_label(into.ns)) context.refuse("namespace", fmt::format("\"{}\" is not a namespace's name", into.ns));
   if (!files) refuse_to_reach_out(cluster, user);
-  resolve_cluster(files, cluster, into);
+  resolve_cluster(files, cluster, server, into);
   into.user = resolve_user(files, user, cluster);
   if (!files && !into.server.starts_with("https://")) cluster.refuse("server", "must be an https address");
   // Credentials are never sent in the clear.
@@ -493,9 +503,9 @@ Access resolve(io::Files* files, const std::vector<KubeconfigFile>& kubeconfigs,
 }
 
 io::Result<Access> resolved(io::Files* files, const std::vector<KubeconfigFile>& kubeconfigs,
-                            const std::string& context) {
+                            const std::string& context, const std::string& server) {
   try {
-    return resolve(files, kubeconfigs, context);
+    return resolve(files, kubeconfigs, context, server);
   } catch (const Wrong& wrong) {
     return io::fail(io::ErrorKind::invalid, wrong.message);
   } catch (const YAML::Exception& e) {
@@ -506,12 +516,12 @@ io::Result<Access> resolved(io::Files* files, const std::vector<KubeconfigFile>&
 }  // namespace
 
 io::Result<Access> resolve_kubeconfig(io::Files& files, const std::vector<KubeconfigFile>& kubeconfigs,
-                                      const std::string& context) {
-  return resolved(&files, kubeconfigs, context);
+                                      const std::string& context, const std::string& server) {
+  return resolved(&files, kubeconfigs, context, server);
 }
 
 io::Result<Access> resolve_untrusted_kubeconfig(std::string from, std::string text, const std::string& context) {
-  return resolved(nullptr, {{std::move(from), std::move(text)}}, context);
+  return resolved(nullptr, {{std::move(from), std::move(text)}}, context, {});
 }
 
 }  // namespace careen::kube

@@ -16,9 +16,10 @@ struct KubeconfigFile {
 
 // The first file that has an entry of a name wins, as does the first with a current-context. An empty `context`
 // means the current one. Files that the chosen entries refer to are read; the rest of the entries need not make
-// sense.
+// sense. With a `server` the cluster is asked at that address, as with kubectl's --server; it is named --master in
+// messages.
 io::Result<Access> resolve_kubeconfig(io::Files& files, const std::vector<KubeconfigFile>& kubeconfigs,
-                                      const std::string& context);
+                                      const std::string& context, const std::string& server = {});
 
 // Of a text that anybody may have written, such as a Secret in a cluster: it may name a server and carry credentials
 // inline. What would make careen read a file, start a program or go through a proxy of its choosing is refused, and so

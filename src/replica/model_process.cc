@@ -43,7 +43,8 @@ ModelProcess::ModelProcess(io::VirtualTime& time, sim::Cluster& cluster, std::st
                      .controllers = std::move(options.controllers),
                      .leader_election = options.leader_election,
                      .dry_run = options.controller.dry_run,
-                     .own_pod = options.own_pod});
+                     .own_pod = options.own_pod,
+                     .awaits_pauses = options.awaits_pauses});
   scope_.spawn(main());
 }
 

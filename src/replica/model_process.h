@@ -35,6 +35,7 @@ struct ModelProcessOptions {
   uint64_t seed = 1;
   io::Duration skew{};
   bool leader_election = true;
+  bool awaits_pauses = true;
   bool cache_pods = false;
   bool profiles = true;
   std::vector<std::shared_ptr<const controllers::Choice>> controllers = {};  // besides profiles

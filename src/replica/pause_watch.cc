@@ -91,7 +91,7 @@ Task<void> PauseWatch::look_why_not() {
       refusals_.granted();
       // Watches may be refused where lists are not.
       lease_.request_relist();
-    } else if (refusals_.missing(answer.error(), loop_.now())) {
+    } else if (refusals_.missing(answer.error(), loop_.now()) || (!options_.patient && answer.error().code == 403)) {
       go_on_without(answer.error());
     } else {
       stand_still(answer.error());

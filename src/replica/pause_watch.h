@@ -24,6 +24,9 @@ struct PauseWatchParts {
 struct PauseWatchOptions {
   std::string ns;
   std::string identity;  // in events
+  // One refusal proves nothing, so it has to last for minutes; unless it is known from elsewhere that the right is
+  // missing.
+  bool patient = true;
 };
 
 class PauseWatch {

@@ -57,8 +57,7 @@ class PauseWatchTest : public testing::Test {
     const kube::Json object = cluster.api.object("/api/v1/nodes/" + node);
     return std::string(object["metadata"]["labels"]["cloud.sap/maintenance-state"].text().value_or(""));
   }
-  ModelProcess& start() {
-    ModelProcessOptions options;
+  ModelProcess& start(ModelProcessOptions options = {}) {
     options.log = io::Log(log, "");
     careen = std::make_unique<ModelProcess>(time, cluster, kPausableConfig, std::move(options));
     return *careen;
@@ -197,6 +196,21 @@ TEST_F(PauseWatchTest, WithoutTheRightToReadItCareenGoesOnAndSaysSo) {
   ASSERT_TRUE(time.run_until([&] { return !replica().pauses().all().empty(); }, minutes{2}));
   time.run_for(seconds{1});
   EXPECT_TRUE(replica().problems().open().empty());
+}
+
+// Whoever started careen has asked for the right, and knows that it is missing.
+TEST_F(PauseWatchTest, WhereItIsKnownToBeForbiddenAFirstRefusalSuffices) {
+  add_node("a", "p");
+  cluster.network.treat = [&](const sim::Sending& sending) {
+    sim::Treatment treatment;
+    if (sending.request.path.find("careen-pause") != std::string::npos) {
+      treatment.refuse = sim::ApiServer::refusal(403, "Forbidden", "leases is forbidden");
+    }
+    return treatment;
+  };
+  start({.awaits_pauses = false});
+  ASSERT_TRUE(time.run_until([&] { return state("a") == "in-maintenance"; }, seconds{15}));
+  EXPECT_THAT(replica().problems().open().find("pause")->second, HasSubstr("goes on as if nothing were paused"));
 }
 
 TEST_F(PauseWatchTest, WhoTakesTheRightAwayResumesNothing) {

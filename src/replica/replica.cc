@@ -92,7 +92,7 @@ Replica::Core::Core(const Replica& replica, ReplicaParts p, ReplicaOptions optio
       ledger_(loop_, *client_, problems_, p.log.named("ledger"), metrics_, ledger_options()),
       events_(loop_, cluster_.client(), metrics_, problems_, options_.host),
       pause_watch_({cluster_, events_, p.log.named("pause")},
-                   {.ns = options_.ns, .identity = identity_},
+                   {.ns = options_.ns, .identity = identity_, .patient = options_.awaits_pauses},
                    [this] { return !options_.dry_run && controls(); }),
       engine_({loop_, *client_, pods_, budgets_.store(),
                [this](std::string_view ns, std::string_view name) { return daemon_set(ns, name); }, &events_, metrics_,

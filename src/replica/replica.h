@@ -84,6 +84,7 @@ struct ReplicaOptions {
   bool dry_run = false;       // decides and explains; writes and sends nothing
   std::string instance = {};  // the second part of the identity: nobody else's, ever. Empty: drawn
   std::string own_pod = {};   // its name, in `ns`, when careen runs in one
+  bool awaits_pauses = true;  // false: that they may not be read is known, and a first refusal tells no news
 };
 
 // What happens to a replica, for those who show it. What is not set is not called; nothing may change the replica.

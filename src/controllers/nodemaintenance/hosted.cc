@@ -136,8 +136,6 @@ const controllers::Kind& kind() {
       .job_of = job_of,
       .way_out = [](std::string_view node) { return fmt::format("\"careen release {}\" ends it", node); },
       .original = {.pod_label = "node-maintenance-operator",
-                   .known_by = {"--leader-elect", "--health-probe-bind-address", "--metrics-bind-address",
-                                "--enable-http2"},
                    .usual_flags = {"--metrics-secure", "--metrics-bind-address=:8443", "--webhook-bind-address=:9443",
                                    "--zap-time-encoding=rfc3339nano"}},
       .usual = [] { return with_options({}); },

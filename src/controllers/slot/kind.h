@@ -45,9 +45,8 @@ class Choice {
 // The program that a controller replaces.
 struct Original {
   std::string_view pod_label;  // that its pods have; empty: it is not told by one
-  // Where its image has it as /manager, careen starts like it: flags that no other of these programs has, and what it
-  // does without any, as flags of careen.
-  std::vector<std::string_view> known_by;
+  // Where its image has it as /manager, careen starts like it (commands/manager_start.h): what it does without any
+  // flags, as flags of careen.
   std::vector<std::string_view> usual_flags;
 };
 
