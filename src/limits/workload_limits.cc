@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
-#include <tuple>
+#include <optional>
 #include <utility>
 
 #include "kube/pod_owner.h"
@@ -58,14 +58,14 @@ std::string_view name_of(kube::WorkloadKind kind) {
   return "";
 }
 
-std::string shown(const kube::Workload& workload) {
+std::string called(const kube::Workload& workload) {
   return fmt::format("{} {}", name_of(workload.kind), workload.key());
 }
 
 // FNV-1a: it is the same in every process.
-uint32_t mark_of(const kube::Workload& workload) {
+uint32_t mark_of(std::string_view called) {
   uint32_t hash = 2166136261u;
-  for (const char c : shown(workload)) hash = (hash ^ static_cast<unsigned char>(c)) * 16777619u;
+  for (const char c : called) hash = (hash ^ static_cast<unsigned char>(c)) * 16777619u;
   return hash;
 }
 
@@ -87,22 +87,32 @@ kube::LabelSelector::Lookup labels_of(const Labelled& object) {
 
 }  // namespace
 
-bool WorkloadLimits::Selected::operator<(const Selected& other) const {
-  const auto key = [](const Selected& one) {
-    return std::tuple<std::string_view, kube::WorkloadKind, std::string_view, std::string_view>(
-        one.limit->name, one.workload->kind, one.workload->ns.view(), one.workload->name);
+WorkloadLimits::WorkloadLimits(WorkloadSources sources, Listener listener)
+    : sources_(std::move(sources)), listener_(std::move(listener)) {
+  const auto changed = [this] {
+    found_.clear();
+    if (listener_.changed) listener_.changed();
   };
-  return key(*this) < key(other);
+  follows_.push_back(sources_.pods.subscribe_nodes([this](std::string_view node) {
+    if (const auto it = found_.find(node); it != found_.end()) found_.erase(it);
+    if (listener_.moved) listener_.moved(node);
+  }));
+  for (const kube::WorkloadKind kind : kube::kWorkloadKinds) {
+    follows_.push_back(
+        sources_.workloads.of(kind).subscribe([changed](const kube::Workload*, const kube::Workload*) { changed(); }));
+  }
+  follows_.push_back(
+      sources_.namespaces.subscribe([changed](const kube::Namespace*, const kube::Namespace*) { changed(); }));
 }
 
-WorkloadLimits::WorkloadLimits(WorkloadSources sources) : sources_(std::move(sources)) {}
-
 void WorkloadLimits::put(Limit limit) {
+  found_.clear();
   std::string name = limit.name;
   limits_.insert_or_assign(std::move(name), std::move(limit));
 }
 
 void WorkloadLimits::remove(std::string_view name) {
+  found_.clear();
   if (const auto it = limits_.find(name); it != limits_.end()) limits_.erase(it);
 }
 
@@ -133,52 +143,61 @@ bool WorkloadLimits::selects(const Limit& limit, const kube::Workload& workload)
   return !ns || limit.namespace_selector.matches(labels_of(*ns));
 }
 
-std::set<WorkloadLimits::Selected> WorkloadLimits::selected_on(std::string_view node) const {
-  std::set<const kube::Workload*> workloads;
+const std::vector<WorkloadLimits::Selected>& WorkloadLimits::selected_on(std::string_view node) const {
+  const auto it = found_.find(node);
+  return it != found_.end() ? it->second : found_.emplace(node, look(node)).first->second;
+}
+
+std::vector<WorkloadLimits::Selected> WorkloadLimits::look(std::string_view node) const {
+  std::map<std::string, const kube::Workload*> workloads;  // by what they are called
   sources_.pods.for_each_on(node, [&](const kube::Pod& pod) {
     if (pod.finished()) return;
     for (const kube::PodOwner& owner : kube::owners_of(pod)) {
       const auto kind = kind_of(owner.kind);
       const kube::Workload* const found = kind ? sources_.workloads.find(*kind, pod.ns, owner.name) : nullptr;
-      if (found) workloads.insert(found);
+      if (found) workloads.emplace(called(*found), found);
     }
   });
-  std::set<Selected> selected;
-  for (const kube::Workload* const workload : workloads) {
-    for (const auto& [name, limit] : limits_) {
-      if (selects(limit, *workload)) selected.insert({&limit, workload});
+  std::vector<Selected> selected;
+  for (const auto& [name, limit] : limits_) {
+    for (const auto& [text, workload] : workloads) {
+      if (selects(limit, *workload)) selected.push_back({&limit, workload, mark_of(text)});
     }
   }
   return selected;
 }
 
-WorkloadLimits::Nodes WorkloadLimits::out(Mark mark) const {
-  Nodes nodes = everywhere_;
-  if (const auto it = nodes_.find(mark); it != nodes_.end()) nodes.insert(it->second.begin(), it->second.end());
-  return nodes;
+int64_t WorkloadLimits::count_out(Mark mark, std::string_view but) const {
+  size_t count = everywhere_.size() - everywhere_.count(but);
+  if (const auto it = nodes_.find(mark); it != nodes_.end()) {
+    for (const std::string& node : everywhere_) count -= it->second.count(node) > 0 && node != but;
+    count += it->second.size() - it->second.count(but);
+  }
+  return static_cast<int64_t>(count);
 }
 
 // Why the workload can spare no pod of that node; empty: it can.
 std::string WorkloadLimits::refused(const Selected& selected, std::string_view node) const {
-  const auto& [limit, workload] = selected;
+  const auto& [limit, workload, mark] = selected;
   if (!limit->mistake.empty()) return "it has a mistake, and admits nothing until it is mended: " + limit->mistake;
   // Nobody misses what nobody wants.
   if (workload->wanted == 0) return {};
   const bool heeds_readiness =
       std::find(limit->policies.begin(), limit->policies.end(), Policy::not_ready) != limit->policies.end();
-  if (heeds_readiness && workload->degraded) return shown(*workload) + " is not ready";
-  Nodes others = out(mark_of(*workload));
-  if (const auto self = others.find(node); self != others.end()) others.erase(self);
-  const int64_t nominal = limit->nominal(workload->wanted);
-  if (static_cast<int64_t>(others.size()) < nominal) return {};
-  std::string why = fmt::format("{}: {} of {}", shown(*workload), others.size(), nominal);
+  if (heeds_readiness && workload->degraded) return called(*workload) + " is not ready";
+  const int64_t nominal = limit->nominal(workload->wanted), out = count_out(mark, node);
+  if (out < nominal) return {};
+  std::string why = fmt::format("{}: {} of {}", called(*workload), out, nominal);
+  std::set<std::string_view> others(everywhere_.begin(), everywhere_.end());
+  if (const auto it = nodes_.find(mark); it != nodes_.end()) others.insert(it->second.begin(), it->second.end());
+  others.erase(node);
   size_t named = 0;
-  for (const std::string& other : others) {
+  for (const std::string_view other : others) {
     if (named == kMostNodesNamed) {
       why += ", …";
       break;
     }
-    why += (named++ == 0 ? ": " : ", ") + other;
+    why.append(named++ == 0 ? ": " : ", ").append(other);
   }
   return why;
 }
@@ -202,11 +221,11 @@ void WorkloadLimits::refusals(std::string_view node, const std::function<bool(co
 }
 
 std::vector<std::string> WorkloadLimits::take(std::string_view node, const std::vector<std::string>& record) {
-  const auto selected = selected_on(node);
+  const auto& selected = selected_on(node);
   if (selected.empty() && record.empty() && !taken_.contains(node)) return {};
   std::string name(node);
   Taken& taken = taken_[name];
-  for (const Selected& one : selected) taken.marks.insert(mark_of(*one.workload));
+  for (const Selected& one : selected) taken.marks.insert(one.mark);
   for (const std::string& text : record) {
     const auto mark = mark_in(text);
     if (!mark || taken.marks.size() > kMostRemembered) {

@@ -32,9 +32,9 @@ namespace careen::limits {
 
 // Where it looks things up; all must outlive it. What is not known holds back.
 struct WorkloadSources {
-  const kube::PodStore& pods;
-  const kube::Workloads& workloads;
-  const kube::Store<kube::Namespace>& namespaces;
+  kube::PodStore& pods;
+  kube::Workloads& workloads;
+  kube::Store<kube::Namespace>& namespaces;
   std::function<bool()> knows_pods;
   std::function<bool(kube::WorkloadKind)> knows;
   std::function<bool()> knows_namespaces;
@@ -42,7 +42,13 @@ struct WorkloadSources {
 
 class WorkloadLimits {
  public:
-  explicit WorkloadLimits(WorkloadSources sources);
+  struct Listener {
+    std::function<void(std::string_view node)> moved;  // it has got or lost pods
+    std::function<void()> changed;                     // workloads or namespaces are others
+  };
+  explicit WorkloadLimits(WorkloadSources sources, Listener listener = {});
+  WorkloadLimits(const WorkloadLimits&) = delete;
+  WorkloadLimits& operator=(const WorkloadLimits&) = delete;
 
   // About workloads; in place of the one of its name.
   void put(Limit limit);
@@ -81,20 +87,25 @@ class WorkloadLimits {
   struct Selected {
     const Limit* limit;
     const kube::Workload* workload;
-    bool operator<(const Selected& other) const;
+    Mark mark;
   };
   bool knows_all() const;
   bool selects(const Limit& limit, const kube::Workload& workload) const;
-  // The workloads that have pods there and that a limit is about.
-  std::set<Selected> selected_on(std::string_view node) const;
-  Nodes out(Mark mark) const;
+  // The workloads that have pods there and that a limit is about, limit by limit.
+  const std::vector<Selected>& selected_on(std::string_view node) const;
+  std::vector<Selected> look(std::string_view node) const;
+  int64_t count_out(Mark mark, std::string_view but) const;
   std::string refused(const Selected& selected, std::string_view node) const;
 
   WorkloadSources sources_;
+  Listener listener_;
   std::map<std::string, Limit, std::less<>> limits_;
+  // What was found on nodes, until something of it changes: all who wait are looked at again when one has left.
+  mutable std::map<std::string, std::vector<Selected>, std::less<>> found_;
   std::map<std::string, Taken, std::less<>> taken_;  // by node
   std::map<Mark, Nodes> nodes_;
   Nodes everywhere_;  // nodes that count for all
+  std::vector<io::Subscription> follows_;
 };
 
 }  // namespace careen::limits

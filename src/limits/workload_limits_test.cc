@@ -120,6 +120,7 @@ TEST_F(WorkloadLimitsTest, EvictedPodsStillCount) {
   // Also after it was taken again, by somebody else.
   limits.take("n1");
   EXPECT_THAT(refusals("n2"), ElementsAre(HasSubstr("1 of 1: n1")));
+  EXPECT_THAT(refusals("n1"), IsEmpty());
 }
 
 TEST_F(WorkloadLimitsTest, ASuccessorReadsWhatWasRemembered) {
@@ -240,6 +241,39 @@ TEST_F(WorkloadLimitsTest, ANodeWithVeryManyWorkloadsCountsForAll) {
   EXPECT_THAT(refusals("n2"), ElementsAre("all: deployment shop/other: 1 of 1: n1"));
   limits.release("n1");
   EXPECT_THAT(refusals("n2"), IsEmpty());
+}
+
+// What was found on a node is kept, and must not outlive what it was found in.
+TEST_F(WorkloadLimitsTest, FollowsPodsWorkloadsAndLimits) {
+  std::vector<std::string> heard;
+  WorkloadLimits following(
+      {pods, workloads, namespaces, [] { return true; }, [](WorkloadKind) { return true; }, [] { return true; }},
+      {[&](std::string_view node) { heard.emplace_back(node); }, [&] { heard.emplace_back("workloads"); }});
+  const auto refused = [&](const std::string& node) {
+    size_t count = 0;
+    following.refusals(node, [&](const WorkloadLimits::Refusal&) { return ++count > 0; });
+    return count > 0;
+  };
+  const auto none = kube::decode_object(
+      R"({"metadata":{"name":"web","resourceVersion":"1"},"spec":{"type":"deployment","maxUnavailable":0,
+      "selector":{"matchLabels":{"app":"web"}}}})");
+  following.put(parse_limit(*none));
+  deployment("web", 3);
+  pod("n1", "Deployment", "web");
+  EXPECT_THAT(heard, ElementsAre("workloads", "n1"));
+  EXPECT_FALSE(refused("n1"));
+  deployment("web", 3, "web");
+  EXPECT_TRUE(refused("n1"));
+  evict_all("n1");
+  EXPECT_FALSE(refused("n1"));
+  pod("n1", "Deployment", "web");
+  EXPECT_TRUE(refused("n1"));
+  workloads.of(WorkloadKind::deployment).remove("shop/web", ++version);
+  EXPECT_FALSE(refused("n1"));
+  deployment("web", 3, "web");
+  EXPECT_TRUE(refused("n1"));
+  following.remove("web");
+  EXPECT_FALSE(refused("n1"));
 }
 
 TEST_F(WorkloadLimitsTest, SaysWhatHasToBeWatched) {
