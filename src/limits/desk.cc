@@ -65,6 +65,13 @@ void Desk::Core::ring() {
       case Due::missing:
         found(std::string(due->name));
         break;
+      case Due::workloads:
+        if (const auto it = states_.find(due->name); it != states_.end()) {
+          it->second.inherited = false;
+          recall(it->second);
+          forget_if_empty(it->second);
+        }
+        break;
     }
   }
   while (!ageing_.empty() && ageing_.begin()->first <= now()) {
@@ -105,6 +112,15 @@ void Desk::follow(Rules rules) {
   core_->read_anew();
 }
 
+void Desk::follow(WorkloadSources sources, std::function<void(const WorkloadLimits&)> watch) {
+  core_->follow(std::move(sources), std::move(watch));
+}
+
+void Desk::workloads_known() {
+  core_->remember_all();
+  core_->ease_workloads();
+}
+
 void Desk::inherit() { core_->inherit(); }
 
 // Steady times stay; those of a wall clock are looked at again.
@@ -142,6 +158,7 @@ bool Desk::is_known() const { return core_->known_; }
 bool Desk::limited(std::string_view node) const {
   if (!core_->known_) return true;
   const auto it = core_->states_.find(node);
+  if (!core_->about_workloads_.empty()) return true;
   if (it == core_->states_.end() || !it->second.present) return core_->node_limits_ > 0;
   return !it->second.members.empty();
 }

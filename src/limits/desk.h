@@ -36,7 +36,9 @@ class Ledger;
 
 namespace careen::limits {
 
+class WorkloadLimits;
 struct Limit;
+struct WorkloadSources;
 
 // Somebody counts in a group.
 struct Holder {
@@ -93,6 +95,11 @@ class Desk {
   Desk& operator=(const Desk&) = delete;
 
   void follow(Rules rules);
+  // Where limits about workloads look things up; without it they admit nothing. `watch` is told whenever there are
+  // other limits about workloads than before: they know what has to be watched for them.
+  void follow(WorkloadSources sources, std::function<void(const WorkloadLimits&)> watch);
+  // A list of pods, workloads or namespaces is complete that was not before.
+  void workloads_known();
   // The ledger has been taken over: what a predecessor admitted counts until whoever has it says more, and so do the
   // nodes that were missing.
   void inherit();

@@ -30,12 +30,15 @@
 #include "limits/facts.h"
 #include "limits/limit.h"
 #include "limits/timetable.h"
+#include "limits/workload_limits.h"
 
 namespace careen::limits {
 
 inline constexpr std::string_view kForeignPrefix = "foreign/";
 inline constexpr std::string_view kRequest = "request/";
 inline constexpr std::string_view kMissing = "missing";
+// Of entries in the ledger that tell which workloads' pods a node with a place ran when it got it.
+inline constexpr std::string_view kWorkloads = "workloads";
 
 template <class Range, class Value, class Projection>
 bool has_one(const Range& range, const Value& value, Projection projection) {
@@ -182,10 +185,12 @@ struct Desk::Core {
     std::map<std::string, Place, std::less<>> ledgered;  // the same, of what a predecessor has left in the ledger
     std::vector<std::unique_ptr<Member>> members;        // by the limits' names
     std::map<std::string, Entry, std::less<>> entries;   // by who
+    std::string ran;                                     // under this UID the ledger has which workloads it ran
+    bool inherited = false;                              // and nobody here has a place for it yet
     bool holds(const std::map<std::string, Place, std::less<>>& in) const;
     bool has_place() const { return holds(places) || holds(ledgered); }
     bool has_foreign_entry() const;
-    bool empty() const { return !present && places.empty() && ledgered.empty() && entries.empty(); }
+    bool empty() const { return !present && places.empty() && ledgered.empty() && entries.empty() && ran.empty(); }
   };
 
   // Whoever asks, in the queue or not.
@@ -197,17 +202,18 @@ struct Desk::Core {
     bool request() const { return who.starts_with(kRequest); }
   };
 
-  enum class Refused { unknown, crowded, absent, mistake, interval, beyond, over, full, parallel, stopped };
+  enum class Refused { unknown, crowded, absent, mistake, interval, beyond, over, full, parallel, stopped, workload };
   struct Refusal {
     Refused why = Refused::unknown;
     LimitState* limit = nullptr;
     Group* group = nullptr;
     std::optional<io::Wall> until = {};
     const Entry* by = nullptr;
+    std::string text = {};  // of a workload
   };
 
   struct Due {
-    enum Kind { node, latch, interval, missing } kind = node;
+    enum Kind { node, latch, interval, missing, workloads } kind = node;
     std::string name;
     auto operator<=>(const Due&) const = default;
   };
@@ -286,6 +292,20 @@ struct Desk::Core {
   }
   void passed_long_enough();
 
+  // desk_workloads.cc: limits about workloads.
+  void follow(WorkloadSources sources, std::function<void(const WorkloadLimits&)> watch);
+  void put_workload_limit(LimitState& limit);
+  void drop_workload_limit(const LimitState& limit);
+  bool is_taken(const NodeState& state) const;
+  void recall(NodeState& state);
+  void remember(NodeState& state);
+  void remember_all();
+  void inherit_workloads(const budget::Admission& admission);
+  void forget_workloads(NodeState& state);
+  void ease_workloads();
+  bool refused_by_workloads(const NodeState& state, const Asker& asker,
+                            const std::function<bool(const Refusal&)>& visit) const;
+
   // desk_text.cc: for people.
   std::string text(const NodeState* state, const Asker& asker) const;
   std::string sentence(const Refusal& refusal, const Asker& asker) const;
@@ -307,6 +327,9 @@ struct Desk::Core {
   std::map<std::string, NodeState, std::less<>> states_;
   std::map<std::string, LimitState, std::less<>> limits_;
   size_t node_limits_ = 0;
+  std::map<std::string, LimitState*, std::less<>> about_workloads_;
+  std::unique_ptr<WorkloadLimits> workloads_;
+  std::function<void(const WorkloadLimits&)> watch_workloads_;
   std::map<std::string, Missing, std::less<>> missing_;  // by UID
   bool known_ = false;
   std::string why_unknown_;

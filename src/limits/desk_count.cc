@@ -132,6 +132,7 @@ void Desk::Core::node_changed(const kube::Node* before, const kube::Node* after)
   const bool other_rank = std::exchange(state.down, down) != down;
   if (is_new || !before || before->labels != after->labels) rejoin(state, *after);
   recount(state);
+  recall(state);
   if (is_new) found(after->uid);
   if (is_new || other_rank) {
     for (auto& [who, entry] : state.entries) requeue(entry);
@@ -158,6 +159,7 @@ void Desk::Core::node_gone(const kube::Node& node) {
   state.seen.clear();
   state.down = state.says_in_maintenance = state.not_ready = state.unschedulable = false;
   due_.set({Due::node, state.name}, std::nullopt);
+  recall(state);
   forget_if_empty(state);
 }
 

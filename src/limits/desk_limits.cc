@@ -44,6 +44,7 @@ void Desk::Core::remove_limit(std::string_view name) {
   if (it == limits_.end()) return;
   LimitState& state = it->second;
   if (state.about_nodes()) --node_limits_;
+  drop_workload_limit(state);
   std::vector<NodeState*> in;
   for (const auto& [values, group] : state.groups) {
     for (const auto& [key, unit] : group->units) {
@@ -97,7 +98,7 @@ void Desk::Core::add_limit(Limit limit) {
   state.last = last;
   changed_ = true;
   soon();
-  if (!state.about_nodes()) return;
+  if (!state.about_nodes()) return put_workload_limit(state);
   ++node_limits_;
   all_eased_ = true;  // there may have been too many
   nodes_.for_each([&](const kube::Node& node) {
@@ -216,7 +217,7 @@ void Desk::Core::replaced(const std::string& uid, Group& group) {
 
 // What is in the ledger and nobody here has taken yet counts all the same: whoever it is of may not lead yet.
 void Desk::Core::inherit() {
-  std::vector<budget::Admission> gone;
+  std::vector<budget::Admission> gone, ran;
   for (const auto& [key, entry] : ledger_.entries()) {
     const budget::Admission& admission = entry.admission;
     if (admission.by == kMissing) {
@@ -229,6 +230,10 @@ void Desk::Core::inherit() {
       }
       continue;
     }
+    if (admission.by == kWorkloads) {
+      ran.push_back(admission);
+      continue;
+    }
     if (!entry.inherited || !admission.counts) continue;
     NodeState& state = state_of(admission.node);
     if (state.places.contains(admission.by)) continue;
@@ -239,6 +244,7 @@ void Desk::Core::inherit() {
     ledger_.finish(admission.key());
     found(admission.uid);
   }
+  for (const budget::Admission& admission : ran) inherit_workloads(admission);
 }
 
 void Desk::Core::ledger_ended(const budget::Admission& admission) {
@@ -249,6 +255,7 @@ void Desk::Core::ledger_ended(const budget::Admission& admission) {
       it->second.ledgered, [&](const auto& one) { return budget::claim_key(one.first, one.second.uid) == key; });
   if (ended == 0) return;
   recount(it->second);
+  recall(it->second);
   forget_if_empty(it->second);
 }
 

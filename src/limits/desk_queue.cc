@@ -68,6 +68,7 @@ void Desk::Core::take(Place place) {
     turn = entry->second.turn;
     drop(entry->second);
   }
+  recall(state);
   if (!had_one) pass_over(state, turn);
   reconsider(state);
   soon();
@@ -88,6 +89,7 @@ void Desk::Core::release(std::string_view node, std::string_view who) {
   }
   state.places.erase(place);
   recount(state);
+  recall(state);
   forget_if_empty(state);
 }
 
@@ -321,8 +323,8 @@ void Desk::Core::refusals(const NodeState* state, const Asker& asker,
     visit({Refused::unknown});
     return;
   }
-  if (node_limits_ == 0) return;
-  if (node_limits_ > kMostLimits) {
+  if (node_limits_ == 0 && about_workloads_.empty()) return;
+  if (node_limits_ + about_workloads_.size() > kMostLimits) {
     visit({Refused::crowded});
     return;
   }
@@ -340,6 +342,7 @@ void Desk::Core::refusals(const NodeState* state, const Asker& asker,
     if (const auto early = interval_of(member->limit, asker); early && !visit(*early)) return;
     if (const auto no = refusal_of(*member, asker); no && !visit(*no)) return;
   }
+  if (!about_workloads_.empty()) (void)refused_by_workloads(*state, asker, visit);
 }
 
 // Gives it what it waits for, or lets it stand where it has to. What a group refuses to it, if it is that group.

@@ -161,6 +161,9 @@ std::string Desk::Core::sentence(const Refusal& refusal, const Asker& asker) con
                          io::format_duration(refusal.limit->limit.interval));
     case Refused::beyond:
       return fmt::format("limit {} makes more groups than careen can follow", limit());
+    case Refused::workload:
+      return fmt::format("limit {} about workloads: {}", limit(),
+                         clipped(io::printable(refusal.text), kLongestAnswer / 2));
     case Refused::over:
     case Refused::full:
     case Refused::parallel:
