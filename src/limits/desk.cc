@@ -220,6 +220,14 @@ std::vector<GroupState> Desk::groups() const {
   return all;
 }
 
+std::vector<GroupState> Desk::exceeded() const {
+  core_->settle();
+  std::vector<GroupState> all;
+  for (const Core::Group* const group : core_->exceeded_) all.push_back(core_->state(*group));
+  std::ranges::sort(all, {}, &GroupState::name);
+  return all;
+}
+
 std::vector<Waiting> Desk::queue() const {
   core_->settle();
   const auto expected = core_->expected();

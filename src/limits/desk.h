@@ -135,7 +135,8 @@ class Desk {
 
   // For those who show it.
   std::vector<GroupState> groups() const;
-  std::vector<Waiting> queue() const;  // in their order
+  std::vector<GroupState> exceeded() const;  // those that have more out than they may
+  std::vector<Waiting> queue() const;        // in their order
   // The limits about nodes and about everything else, as they were last read; null: no such limit.
   const Limit* find(std::string_view limit) const;
   void for_each_limit(const std::function<void(const Limit&)>& visit) const;

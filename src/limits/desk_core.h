@@ -341,6 +341,7 @@ struct Desk::Core {
   Row fresh_;       // those to be looked at next, wherever they stood
   std::set<Group*> dirty_;
   std::set<Group*> recounted_;
+  std::set<Group*> exceeded_;
   std::set<LimitState*> limits_eased_;
   bool all_eased_ = false;
   bool serving_ = false;

@@ -248,6 +248,7 @@ void Desk::Core::drop_if_empty(Group& group) {
   if (!group.empty()) return;
   dirty_.erase(&group);
   recounted_.erase(&group);
+  exceeded_.erase(&group);
   due_.set({Due::latch, group.name}, std::nullopt);
   group.limit.groups.erase(std::vector<std::string>(group.values));
 }
@@ -277,6 +278,8 @@ void Desk::Core::recount(NodeState& state) {
     if (!member->limit.limit.reserve.empty()) change(member->group, member->unit, [] {});
   }
   due_.set({Due::node, state.name}, due);
+  // The alarm has to know.
+  if (due) soon();
 }
 
 bool Desk::Core::NodeState::has_foreign_entry() const {
@@ -425,6 +428,11 @@ int Desk::Core::reserve_of(const Group& group, const Unit& unit) const {
 void Desk::Core::check_latch(Group& group) {
   const Limit& limit = group.limit.limit;
   const int64_t used = group.used + group.lost();
+  if (used > group.cap) {
+    exceeded_.insert(&group);
+  } else {
+    exceeded_.erase(&group);
+  }
   if (limit.count == Count::all && used > group.cap) group.over = true;
   if (!group.over) return;
   const Due due{Due::latch, group.name};

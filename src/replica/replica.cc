@@ -57,7 +57,11 @@ const kube::Store<kube::Node>& Replica::nodes() const { return core_->nodes_.sto
 const std::vector<controllers::HostedController>& Replica::hosted() const { return core_->hosted_; }
 const drain::Engine& Replica::drains() const { return core_->engine_; }
 const budget::Pauses& Replica::pauses() const { return core_->pause_watch_.pauses(); }
-const limits::Desk* Replica::limits() const { return core_->desk_; }
+limits::Desk* Replica::limits() { return core_->desk_.get(); }
+const limits::Desk* Replica::limits() const { return core_->desk_.get(); }
+const kube::Store<kube::Object>* Replica::limit_objects() const {
+  return core_->limits_watch_ ? &core_->limits_watch_->store() : nullptr;
+}
 kube::Client& Replica::reader() { return core_->cluster_.client(); }
 std::vector<web::Route> Replica::webhooks(io::Log log) {
   const web::WebhookParts parts{core_->loop_, core_->cluster_.client(), core_->metrics_, std::move(log)};
@@ -107,12 +111,26 @@ Replica::Core::Core(const Replica& replica, ReplicaParts p, ReplicaOptions optio
       leading_(loop_) {
   // Our pod will be created again elsewhere: the sooner we let go, the shorter the time without a leader.
   engine_.on_own_eviction = [this] { stop(); };
+  open_desk();
   for (const auto& choice : options_.controllers) host(p, *choice);
   for (const auto& lock : locks_) {
     lock->report_to(metrics_);
     lock->on_event([this, &lock = *lock](std::string message) { record_election(lock, std::move(message)); });
   }
   guard_writes();
+}
+
+void Replica::Core::open_desk() {
+  const auto hosts = [this](auto&& fits) {
+    return std::ranges::any_of(options_.controllers, [&](const auto& choice) { return fits(choice->kind()); });
+  };
+  if (!hosts([](const controllers::Kind& kind) { return kind.claims; })) return;
+  const bool approves = hosts([](const controllers::Kind& kind) { return kind.approves_others; });
+  limits_watch_ = std::make_unique<LimitsWatch>(cluster_, LimitsWatchOptions{.closed_without_right = approves});
+  desk_ = std::make_unique<limits::Desk>(loop_, nodes_.store(), limits_watch_->store(), ledger_);
+  limits_watch_->tell(*desk_);
+  limits_report_ = std::make_unique<limits::Report>(*desk_, metrics_, events_, nodes_.store(),
+                                                    [this] { return !options_.dry_run && controls(); });
 }
 
 void Replica::Core::guard_writes() {
@@ -155,7 +173,9 @@ void Replica::Core::host(const ReplicaParts& p, const controllers::Choice& choic
                    .node_lanes = node_lanes_,
                    .beyond = {&p.files, &p.http, &p.mail, p.environment, p.log},
                    .tell = [this](const controllers::Entry& entry) { tell(&ReplicaListener::told, entry); },
-                   .configured = [this] { tell_configured(); }});
+                   .configured = [this] { tell_configured(); },
+                   .limits = desk_.get(),
+                   .limit_objects = limits_watch_ ? &limits_watch_->store() : nullptr});
   hosted_.push_back({kind, *controller});
   hosting_.push_back(std::make_unique<Hosting>(Hosting{kind, std::move(client), lock, std::move(controller)}));
 }
@@ -212,6 +232,10 @@ Task<void> Replica::Core::lead() {
     // First the ledger, then the nodes: what a predecessor admitted is either in one or in the other.
     if (needs_ledger()) co_await ledger_.take_over();
     co_await nodes_.refresh();
+    if (desk_) {
+      desk_->inherit();
+      leading_.spawn(limits_watch_->lead());
+    }
     if (needs_ledger()) leading_.spawn(ledger_.run());
   } else if (options_.dry_run) {
     log_.info("dry run: nothing is written and nothing is sent");
@@ -258,6 +282,7 @@ Task<void> Replica::Core::until_lost() {
 Task<int> Replica::Core::main() {
   nodes_.start();
   scope_.spawn(pause_watch_.run());
+  if (limits_watch_) scope_.spawn(limits_watch_->run());
   scope_.spawn(io::follow_clock(loop_, [this](io::Duration by) { clock_stepped(by); }));
   scope_.spawn(events_.run());
   scope_.spawn(announce_synced());
@@ -277,6 +302,7 @@ Task<int> Replica::Core::main() {
 // Whatever waits for a time of day has set its timer by the old clock, and what was noted by it is not what it says.
 void Replica::Core::clock_stepped(io::Duration by) {
   log_.warn("the clock was set, or the machine has slept: everything is decided anew", "by", io::format_duration(by));
+  if (desk_) desk_->clock_stepped();
   for (const auto& one : hosting_) one->controller->clock_stepped(by);
 }
 

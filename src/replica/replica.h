@@ -40,6 +40,10 @@ class Ledger;
 class Pauses;
 }  // namespace careen::budget
 
+namespace careen::limits {
+class Desk;
+}
+
 namespace careen::drain {
 class Engine;
 struct Key;
@@ -129,7 +133,9 @@ class Replica {
   const drain::Engine& drains() const;
   const budget::Pauses& pauses() const;
   // Where its controllers ask for places in MaintenanceLimits; null: none of them asks.
+  limits::Desk* limits();
   const limits::Desk* limits() const;
+  const kube::Store<kube::Object>* limit_objects() const;
   kube::Client& reader();
   // What its controllers answer when the API server asks, on every replica. It must outlive them.
   std::vector<web::Route> webhooks(io::Log log);

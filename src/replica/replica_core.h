@@ -30,6 +30,9 @@
 #include "kube/pod_store.h"
 #include "kube/watched.h"
 #include "kube/workload.h"
+#include "limits/desk.h"
+#include "limits/report.h"
+#include "replica/limits_watch.h"
 #include "replica/pause_watch.h"
 #include "replica/replica.h"
 
@@ -82,6 +85,7 @@ class Replica::Core {
   io::Task<void> tell_of_budgets();
   bool controls() const;
   bool needs_ledger() const;
+  void open_desk();
   kube::Lock& add_lock(const ReplicaParts& parts, const controllers::Kind& kind, std::string problem);
   void host(const ReplicaParts& parts, const controllers::Choice& choice);
   void tell_configured();
@@ -125,8 +129,11 @@ class Replica::Core {
   budget::Ledger ledger_;
   kube::EventRecorder events_;
   PauseWatch pause_watch_;
+  // Only where somebody claims.
+  std::unique_ptr<LimitsWatch> limits_watch_;
+  std::unique_ptr<limits::Desk> desk_;
+  std::unique_ptr<limits::Report> limits_report_;
   drain::Engine engine_;
-  limits::Desk* desk_ = nullptr;
   std::shared_ptr<kube::WriteLanes> node_lanes_;
   WatchesForControllers watches_for_controllers_;
   std::vector<std::unique_ptr<Hosting>> hosting_;

@@ -109,6 +109,8 @@ struct Host {
   std::function<void()> configured = {};        // its configuration was taken: probes and views wait for that
   // Where places in MaintenanceLimits are asked for; null: nobody does, since none of the controllers here claims.
   limits::Desk* limits = nullptr;
+  // The MaintenanceLimits themselves, for whoever writes their status; null with `limits`.
+  kube::Store<kube::Object>* limit_objects = nullptr;
 };
 
 }  // namespace careen::controllers

@@ -1,0 +1,61 @@
+// What a replica knows of MaintenanceLimits: whether the cluster serves them at all, and if so what they say. As long
+// as that is not known the desk admits nothing; a cluster that does not know the kind has no limits.
+#pragma once
+
+#include <string>
+
+#include "io/sync.h"
+#include "kube/cluster.h"
+#include "kube/objects.h"
+#include "kube/steady_refusal.h"
+
+namespace careen::limits {
+class Desk;
+}
+
+namespace careen::replica {
+
+struct LimitsWatchOptions {
+  // Without the right to read limits nothing is admitted, however long that lasts: whoever approves other people's
+  // requests must not do so unlimited. Where only careen's own work is at stake it goes on without them, and says so.
+  bool closed_without_right = false;
+};
+
+class LimitsWatch {
+ public:
+  LimitsWatch(kube::Cluster& cluster, LimitsWatchOptions options);
+  LimitsWatch(const LimitsWatch&) = delete;
+  LimitsWatch& operator=(const LimitsWatch&) = delete;
+
+  // Whom it tells what is known; before run().
+  void tell(limits::Desk& desk) { desk_ = &desk; }
+  // Until cancelled.
+  io::Task<void> run();
+  // From now on this replica decides: the limits are listed again before anything is admitted.
+  io::Task<void> lead();
+
+  kube::Store<kube::Object>& store() { return limits_.store(); }
+  const kube::Store<kube::Object>& store() const { return limits_.store(); }
+
+ private:
+  enum class Served { yes, no, unknown };
+  io::Task<Served> discover();
+  io::Task<void> follow();
+  void read();
+  void none();
+  void unreadable(const std::string& what, const kube::ApiError& error);
+  void go_on_without(const std::string& what, const kube::ApiError& error);
+  bool is_current() const;
+
+  kube::Cluster& cluster_;
+  io::Loop& loop_;
+  LimitsWatchOptions options_;
+  limits::Desk* desk_ = nullptr;
+  kube::Watched<kube::Object> limits_;
+  kube::SteadyRefusal refusals_;
+  bool unread_ = true;         // what is known is too old
+  bool settled_ = false;       // it has once been known whether there are limits
+  bool listing_anew_ = false;  // lead() waits for its list
+};
+
+}  // namespace careen::replica
