@@ -366,6 +366,7 @@ Task<Ledger::Outcome> Ledger::adopt() {
       for (const auto& [key, admission] : found->admitted) inherit(admission);
       epoch_ = std::max(epoch_, found->epoch);
       inherited_.notify();
+      heirs_.tell();
     } else if (is_foreign(*found)) {
       fence(*found);
       co_return Outcome::fenced;

@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "budget/admission.h"
 #include "io/log.h"
@@ -81,8 +82,10 @@ class Ledger {
   // Resumes when the entry is recorded; false when it ended meanwhile or another process has taken over.
   io::Task<bool> recorded(std::string key);
 
-  // Notified when a predecessor's entries became ours.
+  // Notified when a predecessor's entries became ours; for one waiter.
   io::Signal& inherited() { return inherited_; }
+  // The same for any number of them: told before anything else happens.
+  io::Subscription on_inherited(std::function<void()> tell) { return heirs_.subscribe(std::move(tell)); }
 
   // All that counts, by Admission::key().
   const std::map<std::string, Entry>& entries() const { return entries_; }
@@ -133,6 +136,7 @@ class Ledger {
   io::Steady last_write_{};
   io::Signal wake_;
   io::Signal inherited_;
+  io::Hub<> heirs_;
   io::Gate changed_;
   io::Hub<Admission> ends_;
   io::Gate fenced_gate_;

@@ -51,6 +51,10 @@ class Occupancy {
   // Nodes that count in the scope. Built on first use.
   const Members& members(const Scope& scope) const;
   bool contains(std::string_view node) const { return all_.contains(node); }
+  const Member* find(std::string_view node) const {
+    const auto found = all_.find(node);
+    return found == all_.end() ? nullptr : &found->second;
+  }
 
  private:
   bool matches(const Scope& scope, std::string_view node) const;

@@ -9,10 +9,13 @@
 #include "controllers/profiles/config.h"
 #include "controllers/profiles/decision_draft.h"
 #include "controllers/profiles/drains.h"
+#include "controllers/profiles/limit_places.h"
 #include "controllers/profiles/stagger_leases.h"
 #include "controllers/profiles/transition_choice.h"
 #include "controllers/profiles/trigger_chain.h"
 #include "drain/holds.h"
+#include "limits/desk.h"
+#include "limits/waits_text.h"
 
 namespace careen::profiles {
 
@@ -37,6 +40,21 @@ bool BegunTransitions::waits_for_room(const ProfileData& data, Why& why) {
              "the ledger is full: {} admissions are under way, and this one has to be recorded too",
              ledger->entries().size());
   d_.decision.waits.places.push_back({budget::LedgerRoom{}, data.transition, std::nullopt});
+  return true;
+}
+
+bool BegunTransitions::waits_for_limit(const Profile& profile, const TransitionChoice& choice, Why& why) {
+  const LimitPlaces* const places = d_.world.facts.limits;
+  const std::string& node = d_.node.base().name;
+  if (!places || choice.winner->next != State::in_maintenance || !places->concern(node)) return false;
+  limits::Asking asking = places->asking(node, profile.name, d_.now);
+  const auto detail = d_.explain ? limits::Desk::Detail::text : limits::Desk::Detail::verdict;
+  const limits::Desk::Answer answer = places->desk().ask(asking, detail);
+  if (answer.allowed) return false;
+  d_.wake(answer.changes_at);
+  if (d_.explain)
+    d_.outcome.held_up.push_back(why.add(Why::Verdict::no, limits::waits_text(answer.text), Why::Code::no_place));
+  d_.decision.waits.limits.push_back(std::move(asking));
   return true;
 }
 
@@ -69,6 +87,8 @@ void BegunTransitions::admit(const Profile& profile, State to) {
   if (auto* const begun = std::get_if<place::Begun>(&place)) return add(begun->admission, to);
   auto* used = std::get_if<place::Used>(&place);
   if (!used) used = &place.emplace<place::Used>(admission_of(profile));
+  // The place is that of whoever was asked about.
+  if (to == State::in_maintenance) used->admission.by = holder_name(profile.name);
   add(used->admission, to);
 }
 

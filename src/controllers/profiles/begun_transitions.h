@@ -26,6 +26,8 @@ class BegunTransitions {
   bool waits_for_other(const Profile& profile, Why& why);
   // The ledger has to record the admission, and its record is full.
   bool waits_for_room(const ProfileData& data, Why& why);
+  // The transition leads into maintenance, and a MaintenanceLimit that is about the node has no place for it.
+  bool waits_for_limit(const Profile& profile, const TransitionChoice& choice, Why& why);
 
   // The transition needs more than one write: it keeps its place while the node is drained. False when it cannot begin
   // now.

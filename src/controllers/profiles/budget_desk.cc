@@ -4,6 +4,7 @@
 #include <variant>
 
 #include "budget/ledger.h"
+#include "controllers/profiles/decision.h"
 #include "controllers/profiles/stagger_leases.h"
 #include "io/overloaded.h"
 #include "io/steady_at.h"
@@ -24,19 +25,29 @@ bool frees_itself(const budget::Key& key) {
 }  // namespace
 
 BudgetDesk::BudgetDesk(io::Loop& loop, Places places, std::function<void(const std::string&)> wake)
-    : loop_(loop), places_(places), wake_(std::move(wake)), occupancy_(places_.nodes, places_.ledger, states_) {}
+    : loop_(loop),
+      places_(places),
+      wake_(std::move(wake)),
+      occupancy_(places_.nodes, places_.ledger, states_),
+      limit_places_(loop_, places_.limits, {places_.nodes, places_.ledger, occupancy_, states_}, wake_) {}
+
+void BudgetDesk::rebuild() {
+  occupancy_.rebuild();
+  limit_places_.rebuild(config_);
+}
 
 void BudgetDesk::set_config(const Config& config) {
+  config_ = &config;
   states_.set_config(config);
-  occupancy_.rebuild();
+  rebuild();
   waiters_.clear();
   alarms_.clear();
 }
 
-void BudgetDesk::wait(const std::string& node, const std::vector<budget::Wait>& waits,
-                      const std::vector<budget::Scope>& rises) {
-  for (const budget::Key& offered : waiters_.update(node, waits, rises)) offer(offered);
-  for (const budget::Wait& wait : waits) {
+void BudgetDesk::wait(const std::string& node, const Waits& waits) {
+  limit_places_.wait(node, waits.limits);
+  for (const budget::Key& offered : waiters_.update(node, waits.places, waits.rises)) offer(offered);
+  for (const budget::Wait& wait : waits.places) {
     if (const auto alarm = alarms_.find(wait.key); alarm == alarms_.end() || !alarm->second->pending()) {
       follow_age(wait.key);
     }
@@ -45,6 +56,7 @@ void BudgetDesk::wait(const std::string& node, const std::vector<budget::Wait>& 
 
 void BudgetDesk::node_changed(std::string_view node) {
   const budget::Occupancy::Changes changes = occupancy_.update(node);
+  limit_places_.update(node);
   for (const budget::Scope& scope : changes.left) {
     for (const budget::Key& key : waiters_.waited_for(scope)) offer(key);
   }

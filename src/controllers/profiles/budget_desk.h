@@ -14,6 +14,7 @@
 #include "budget/key.h"
 #include "budget/occupancy.h"
 #include "budget/waiters.h"
+#include "controllers/profiles/limit_places.h"
 #include "controllers/profiles/profile_states.h"
 #include "io/loop.h"
 #include "observe/prometheus_query.h"
@@ -36,6 +37,7 @@ namespace careen::profiles {
 
 class StaggerLeases;
 struct Config;
+struct Waits;
 
 class BudgetDesk {
  public:
@@ -45,6 +47,7 @@ class BudgetDesk {
     budget::Ledger& ledger;
     const StaggerLeases& leases;
     const observe::PrometheusObservations& observations;
+    limits::Desk* limits = nullptr;  // where places in MaintenanceLimits are asked for; null: there are none
   };
   // `wake` has a node decided again: it may take a place.
   BudgetDesk(io::Loop& loop, Places places, std::function<void(const std::string& node)> wake);
@@ -52,10 +55,10 @@ class BudgetDesk {
   // Who has a place is counted anew, and nobody waits any more: all nodes are about to be decided again.
   void set_config(const Config& config);
   // Counts anew.
-  void rebuild() { occupancy_.rebuild(); }
+  void rebuild();
 
   // What the node waits for after its latest decision: places that become free, and scopes that fill.
-  void wait(const std::string& node, const std::vector<budget::Wait>& waits, const std::vector<budget::Scope>& rises);
+  void wait(const std::string& node, const Waits& waits);
 
   // These have changed.
   void node_changed(std::string_view node);
@@ -69,6 +72,7 @@ class BudgetDesk {
 
   const budget::Occupancy& occupancy() const { return occupancy_; }
   const budget::Waiters& waiters() const { return waiters_; }
+  const LimitPlaces& limit_places() const { return limit_places_; }
 
  private:
   budget::Use measure_use(const budget::Key& key) const;
@@ -78,9 +82,11 @@ class BudgetDesk {
   io::Loop& loop_;
   Places places_;
   std::function<void(const std::string& node)> wake_;
+  const Config* config_ = nullptr;
   ProfileStates states_;
   budget::Occupancy occupancy_;
   budget::Waiters waiters_;
+  LimitPlaces limit_places_;
   // For places that become free by themselves: when the next one does.
   std::map<budget::Key, std::unique_ptr<io::Alarm>> alarms_;
 };

@@ -24,7 +24,7 @@ class BudgetDeskTest : public WorldTest {
     desk.node_changed(name);
   }
   void wait(const std::string& node, budget::Key key, int since = 0) {
-    desk.wait(node, {{std::move(key), now + io::seconds{since}, std::nullopt}}, {});
+    desk.wait(node, {.places = {{std::move(key), now + io::seconds{since}, std::nullopt}}});
   }
   std::vector<std::string> heard() { return std::exchange(woken, {}); }
 
@@ -43,7 +43,7 @@ TEST_F(BudgetDeskTest, APlaceThatBecomesFreeIsOfferedToOneAfterTheOther) {
   change("in", kOp);
   EXPECT_THAT(heard(), ElementsAre("early"));
   // It does not want it any more.
-  desk.wait("early", {}, {});
+  desk.wait("early", {});
   EXPECT_THAT(heard(), ElementsAre("late"));
 }
 
@@ -59,7 +59,7 @@ TEST_F(BudgetDeskTest, AnAdmissionTakesAPlaceUntilItEnds) {
 
 TEST_F(BudgetDeskTest, ScopesThatFillWakeThoseWhoWaitForThat) {
   desk.occupancy().members({});
-  desk.wait("b", {}, {budget::Scope{}});
+  desk.wait("b", {.rises = {budget::Scope{}}});
   change("a", kIn);
   EXPECT_THAT(heard(), ElementsAre("b"));
 }

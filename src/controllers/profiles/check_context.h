@@ -28,6 +28,7 @@ namespace careen::profiles {
 class Drains;
 class Fleet;
 class Hypervisors;
+class LimitPlaces;
 class NodeDraft;
 class StaggerLeases;
 struct ProfileData;
@@ -39,8 +40,9 @@ struct Facts {
   const StaggerLeases& leases;
   const Hypervisors& hypervisors;
   const observe::PrometheusObservations& observations;
-  budget::Topics& topics;          // gives numbers to facts; the only thing a check may add to
-  const Drains* drains = nullptr;  // null: nothing can be drained
+  budget::Topics& topics;               // gives numbers to facts; the only thing a check may add to
+  const Drains* drains = nullptr;       // null: nothing can be drained
+  const LimitPlaces* limits = nullptr;  // null: there are no MaintenanceLimits
 };
 
 struct CheckContext {

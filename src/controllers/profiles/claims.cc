@@ -75,15 +75,16 @@ class Counted {
   Checks by_place_, by_lease_;
 };
 
-// Of a node that says that it is in maintenance: for which of its profiles.
-std::vector<Claim> claims_of_node(const kube::Node& node, const Config& config) {
+}  // namespace
+
+std::vector<Claim> claims_of_node(const kube::Node& node, const Config* config) {
   std::vector<Claim> claims;
   const kube::Atom* const label = node.label(kProfileLabel);
   const auto names = profiles_of(label ? std::optional(label->view()) : std::nullopt);
   const std::string* const text = node.annotation(kDataAnnotation);
   const auto data = parse_node_data(text ? std::string_view(*text) : std::string_view{});
   for (const std::string& name : names) {
-    if (!data || !config.find_profile(name)) continue;
+    if (!data || (config && !config->find_profile(name))) continue;
     const auto known = data->profiles.find(name);
     if (known == data->profiles.end() || known->second.current.known() != State::in_maintenance) continue;
     claims.push_back({.who = holder_name(name), .node = node.name, .uid = node.uid});
@@ -96,8 +97,6 @@ std::vector<Claim> claims_of_node(const kube::Node& node, const Config& config) 
   return claims;
 }
 
-}  // namespace
-
 std::vector<Claim> claims_of_profiles(const World& world, const std::vector<Limit>& limits, io::Wall now) {
   std::vector<Claim> claims;
   const Counted counted(world.facts, limits, now);
@@ -105,7 +104,7 @@ std::vector<Claim> claims_of_profiles(const World& world, const std::vector<Limi
   for (const auto& [name, member] : world.facts.occupancy.members({})) {
     const kube::Node* const node = member.in_state ? world.nodes.find(name) : nullptr;
     if (!node) continue;
-    for (Claim& claim : claims_of_node(*node, world.config)) {
+    for (Claim& claim : claims_of_node(*node, &world.config)) {
       out.emplace(claim.uid, claim.who);
       claim.budgets = counted.of(name, true);
       claims.push_back(std::move(claim));

@@ -42,7 +42,7 @@ Controller::Controller(ControllerParts parts, ControllerOptions options)
       observations_(p_.loop, p_.outside.http, p_.metrics, {},
                     [this](const observe::PrometheusQuery& source) { observation_changed(source); }),
       lease_facts_(p_.leases, topics_),
-      desk_(p_.loop, {p_.nodes, p_.ledger, lease_facts_, observations_},
+      desk_(p_.loop, {p_.nodes, p_.ledger, lease_facts_, observations_, p_.limits},
             [this](const std::string& node) { queue_.wake(node); }),
       hypervisor_facts_(p_.hypervisors),
       drains_(options.dry_run ? nullptr : p_.engine, queue_, reports_),
@@ -52,7 +52,8 @@ Controller::Controller(ControllerParts parts, ControllerOptions options)
              hypervisor_facts_,
              observations_,
              topics_,
-             p_.engine || options.dry_run ? &drains_ : nullptr},
+             p_.engine || options.dry_run ? &drains_ : nullptr,
+             p_.limits ? &desk_.limit_places() : nullptr},
       writer_(
           p_.client, kube::resources::nodes, p_.nodes,
           [this](std::string_view node) { return p_.decoder.decode(node); }, p_.log, p_.node_lanes),
@@ -219,15 +220,16 @@ void Controller::node_changed(const kube::Node* before, const kube::Node* after)
     desk_.finish(before->uid);
     messages_.node_gone(*before);
   }
-  if (config_) desk_.node_changed(name);
+  desk_.node_changed(name);
   if (after) messages_.node_changed(*after);
   wake_waiting(fleet_.node_changed(before, after));
   queue_.wake(name);
 }
 
 Task<void> Controller::run() {
-  co_await configured_.wait();
+  // Whoever else asks for places counts on what the ledger says, from the first decision on.
   desk_.rebuild();
+  co_await configured_.wait();
   running_ = true;
   acting_.spawn(inheritance_.run());
   // What is not carried out would be found again and again.
@@ -308,7 +310,7 @@ void Controller::decide_one(const std::string& key) {
 void Controller::schedule(const std::string& key, const Decision& decision) {
   topic_waiters_.update(key, decision.waits.topics);
   for (const observe::PrometheusQuery& source : decision.waits.observations) observations_.want(source);
-  desk_.wait(key, decision.waits.places, decision.waits.rises);
+  desk_.wait(key, decision.waits);
   if (decision.waits.wake) queue_.wake_at(key, io::steady_at(p_.loop, *decision.waits.wake));
   if (decision.failing()) {
     failing_.wait(key);
@@ -334,7 +336,8 @@ std::vector<std::pair<std::string_view, size_t>> Controller::unfinished() const 
   all.insert(all.end(),
              {{"transitions begun", begun_leases_.nodes()},
               {"leases of transitions", lease_facts_.unfinished()},
-              {"nodes that wait and are gone", desk_.waiters().nodes_if(is_gone) + topic_waiters_.nodes_if(is_gone)},
+              {"nodes that wait and are gone", desk_.waiters().nodes_if(is_gone) + topic_waiters_.nodes_if(is_gone) +
+                                                   desk_.limit_places().nodes_if(is_gone)},
               {"nodes that are drained and are gone", drains_.nodes_if(is_gone)},
               {"failing nodes", failing_.waiting()},
               {"nodes that cannot be written", failing_.unwritable()},

@@ -67,6 +67,10 @@ struct Node;
 struct Object;
 }  // namespace careen::kube
 
+namespace careen::limits {
+class Desk;
+}
+
 namespace careen::profiles {
 
 struct Config;
@@ -94,6 +98,8 @@ struct ControllerParts {
   // Null: nothing is ever paused.
   budget::Pauses* pauses = nullptr;
   std::shared_ptr<kube::WriteLanes> node_lanes = {};  // of all who write nodes
+  // Null: there are no MaintenanceLimits.
+  limits::Desk* limits = nullptr;
 };
 
 class Controller {

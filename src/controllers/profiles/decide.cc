@@ -189,7 +189,7 @@ class Decider {
 
   // The chosen transition: its triggers run, and the profile moves, or the transition begins with a drain.
   void carry_out(const Profile& profile, ProfileData& data, const TransitionChoice& choice, Why& why) {
-    if (choice.wants_place() && (begun_.waits_for_other(profile, why) || begun_.waits_for_room(data, why))) return;
+    if (choice.wants_place() && waits_for_place(profile, data, choice, why)) return;
     const ChainChanges before(d_);
     ChainResult chain =
         run_chain(d_, profile, data, choice.winner->trigger, {"At least one trigger plugin failed"}, why);
@@ -201,6 +201,11 @@ class Decider {
     if (chain.drain) effects().drains.push_back(std::move(*chain.drain));
     take(effects(), choice);
     move(profile, data, *data.current.known(), choice.winner->next, why);
+  }
+
+  bool waits_for_place(const Profile& profile, const ProfileData& data, const TransitionChoice& choice, Why& why) {
+    return begun_.waits_for_other(profile, why) || begun_.waits_for_room(data, why) ||
+           begun_.waits_for_limit(profile, choice, why);
   }
 
   void move(const Profile& profile, ProfileData& data, State from, State to, Why& why) {

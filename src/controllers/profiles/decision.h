@@ -19,6 +19,7 @@
 #include "controllers/slot/why.h"
 #include "drain/options.h"
 #include "io/time.h"
+#include "limits/place.h"
 #include "observe/prometheus_query.h"
 
 namespace careen::profiles {
@@ -101,6 +102,7 @@ struct Waits {
   std::optional<io::Wall> wake;
   std::vector<budget::Wait> places;                    // for one to become free
   std::vector<budget::Scope> rises;                    // for a place to be taken
+  std::vector<limits::Asking> limits;                  // for a place in MaintenanceLimits
   std::vector<budget::Topic> topics;                   // facts about other objects
   std::vector<observe::PrometheusQuery> observations;  // to be made
 };

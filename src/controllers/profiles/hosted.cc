@@ -53,7 +53,7 @@ class Hosted final : public controllers::Controller {
         outside_{host_.loop, *host_.beyond.http, *host_.beyond.mail, host_.client, slack_threads_},
         controller_({host_.loop, host_.client, host_.atoms, host_.decoder, host_.nodes, host_.pods, host_.leases,
                      hypervisors_->store(), host_.ledger, outside_, host_.events, host_.metrics, host_.problems,
-                     host_.random, host_.log, &host_.engine, &host_.pauses, host_.node_lanes},
+                     host_.random, host_.log, &host_.engine, &host_.pauses, host_.node_lanes, host_.limits},
                     options_.controller),
         shuffles_({host_.loop, host_.metrics, host_.problems, host_.nodes, host_.pods, host_.workloads,
                    [this] { return knows_workloads(); }, [this](const kube::Node& node) { return processed(node); }}),

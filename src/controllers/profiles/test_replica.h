@@ -25,6 +25,7 @@
 #include "kube/node_decoder.h"
 #include "kube/reflector.h"
 #include "kube/sink.h"
+#include "limits/desk.h"
 #include "notify/slack_threads.h"
 #include "sim/outside.h"
 #include "sim/test_api.h"
@@ -52,11 +53,38 @@ class Replica {
         http(extras.connect ? extras.connect() : people.connect(*loop)),
         ledger(*loop, client, problems, io::Log{}, metrics,
                budget::LedgerOptions{"kube-system", "careen-ledger", std::move(identity)}),
-        controller({*loop, client, atoms, decoder, nodes, pods, leases, hypervisors, ledger, outside, events, metrics,
-                    problems, random, io::Log(extras.log, ""), &engine, &pauses},
+        controller({*loop,
+                    client,
+                    atoms,
+                    decoder,
+                    nodes,
+                    pods,
+                    leases,
+                    hypervisors,
+                    ledger,
+                    outside,
+                    events,
+                    metrics,
+                    problems,
+                    random,
+                    io::Log(extras.log, ""),
+                    &engine,
+                    &pauses,
+                    {},
+                    &desk},
                    extras.options) {
+    desk.known();
     set_config(yaml);
     scope.spawn(start());
+  }
+
+  // A MaintenanceLimit, or another one instead of it.
+  void limit(std::string_view limit, std::string_view spec) {
+    auto object = kube::decode_object(
+        fmt::format(R"({{"metadata":{{"name":"{0}","uid":"uid-{0}","resourceVersion":"{1}"}},"spec":{2}}})", limit,
+                    ++limited, spec));
+    ASSERT_TRUE(object) << object.error().message;
+    limit_objects.put(std::move(*object));
   }
 
   void set_config(std::string_view yaml) {
@@ -89,6 +117,9 @@ class Replica {
   notify::Outside outside{*loop, *http, *mail, client, slack_threads};
   budget::Ledger ledger;
   budget::Pauses pauses;  // as somebody sets them
+  kube::Store<kube::Object> limit_objects;
+  uint64_t limited = 0;
+  limits::Desk desk{*loop, nodes, limit_objects, ledger};
   kube::EventRecorder events{*loop, client, metrics, problems, "host"};
   std::unique_ptr<kube::Sink> sink = kube::make_sink(nodes, atoms);
   kube::Reflector reflector{*loop, client, metrics, problems, random, *sink, {kube::resources::nodes}};
@@ -138,6 +169,7 @@ class Replica {
   }
   io::Task<void> start() {
     co_await ledger.take_over();
+    desk.inherit();
     scope.spawn(ledger.run());
     scope.spawn(reflector.run());
     co_await reflector.synced_gate().wait();

@@ -10,7 +10,7 @@ namespace careen {
 struct Why {
   enum class Verdict { yes, no, error, note };
   // What programs ask about a reason. Its text is for people, and may change.
-  enum class Code { none, paused };
+  enum class Code { none, paused, no_place };
   Verdict verdict = Verdict::note;
   std::string text;
   std::vector<Why> children;
