@@ -40,6 +40,13 @@ Controller::Core::Core(controllers::Host host, kube::Store<kube::Object>& store,
       leases(
           p.client, kube::resources::leases, p.leases,
           [this](std::string_view json) { return kube::decode_lease(json, p.atoms); }, p.log),
+      places({.loop = p.loop,
+              .desk = p.limits,
+              .ledger = p.ledger,
+              .nodes = p.nodes,
+              .roster = roster,
+              .wake = [this](std::string_view name) { queue.wake(std::string(name)); },
+              .settle = [this](const limits::Place& place) { acting.spawn(settle_place(place)); }}),
       queue(p.loop),
       meters(p.metrics),
       turns(p.loop, kPace, [this](const std::string& name) { queue.wake(name); }),
@@ -68,7 +75,10 @@ void Controller::Core::maintenance_changed(const kube::Object* before, const kub
   queue.wake(after ? after->name : before->name);
 }
 
-void Controller::Core::node_changed(const std::string& name) { wake_node(name); }
+void Controller::Core::node_changed(const std::string& name) {
+  places.node_changed(name);
+  wake_node(name);
+}
 
 // Those who want the node, and the node itself for holds that nobody stands for.
 void Controller::Core::wake_node(std::string_view node) {
@@ -108,7 +118,9 @@ World Controller::Core::world() const {
           pods_known ? &p.pods : nullptr,
           p.daemon_sets,
           options.correct_drift,
-          options.restore_cordon};
+          options.restore_cordon,
+          p.limits,
+          &p.ledger};
 }
 
 // Of another object under the same name nothing is known.
@@ -149,6 +161,8 @@ void Controller::Core::decide_maintenance(const std::string& name) {
   Decision decision = decide(world(), name, memory, p.loop.wall_now());
   meters.reconciles(decision.wake ? "requeue_after" : "success").add();
   meters.reconcile_time.observe(io::to_seconds(p.loop.now() - begun));
+  // Nothing has waited since the decision: its place is taken before the next one is made.
+  places.follow(name, maintenance, decision);
   follow_drain(name, decision);
   if (decision.gone) {
     forget(name);
@@ -245,6 +259,7 @@ Controller::~Controller() = default;
 
 Task<void> Controller::run() {
   core_->running = true;
+  core_->places.begin();
   core_->wake_all();
   while (!core_->stopping) {
     const std::string key = co_await core_->queue.next();

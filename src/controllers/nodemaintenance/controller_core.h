@@ -9,6 +9,8 @@
 #include "controllers/nodemaintenance/controller.h"
 #include "controllers/nodemaintenance/controller_meters.h"
 #include "controllers/nodemaintenance/decide.h"
+#include "controllers/nodemaintenance/places.h"
+#include "controllers/nodemaintenance/roster.h"
 #include "controllers/nodemaintenance/write_turns.h"
 #include "io/sync.h"
 #include "kube/node.h"
@@ -64,6 +66,8 @@ struct Controller::Core {
   void succeeded(const std::string& name, const std::string& problem);
   // `what` begins the sentence: patching node failed.
   void failed(const std::string& name, std::string_view what, const std::string& problem, const kube::ApiError& error);
+  io::Task<void> settle_place(limits::Place place);
+  io::Task<bool> is_settled(const limits::Place& place);
   void complain(const std::string& name, const std::string& problem, const std::string& message);
   void clear(const std::string& problem);
   void record(const Maintenance& maintenance, const char* type, const char* reason, const char* note);
@@ -84,6 +88,7 @@ struct Controller::Core {
   kube::ObjectWriter<kube::Node> nodes;
   kube::ObjectWriter<kube::Lease> leases;
   Roster roster;
+  Places places;
   kube::WorkQueue queue;
   Meters meters;
   WriteTurns turns;

@@ -27,6 +27,9 @@ namespace {
 constexpr io::Duration kFirstRetry = io::milliseconds{500};
 constexpr io::Duration kLongestRetry = io::minutes{1};
 constexpr int kFreeConflicts = 3;
+// No server keeps a request for longer than a minute, and no proxy for much longer.
+constexpr io::Duration kLongestFlight = io::minutes{10};
+constexpr io::Duration kLongestSettlePause = io::seconds{10};
 
 constexpr const char* kObjectsProblem = "write nodemaintenances";
 constexpr const char* kNodesProblem = "write nodes for nodemaintenances";
@@ -188,12 +191,14 @@ Task<void> Controller::Core::hold_node(std::string name, HoldNode effect) {
   const Maintenance* maintenance = roster.find(name);
   if (!maintenance) co_return;
   const std::string node = maintenance->node;
-  if (pause()) co_return;
+  if (!co_await places.recorded(name, effect.node_uid) || pause()) co_return;
   kube::WriteRequest request = node_patch(node, effect.change, effect.version);
   request.carry = [this, decided = pause_guard.changes()](budget::PauseGuard::Write write) {
     return pause_guard.carry(decided, std::move(write));
   };
+  places.sending(name, node);
   const auto result = co_await nodes.write(std::move(request), makes(effect.change));
+  places.sent(name, node, result);
   if (result.error && budget::PauseGuard::interrupted(*result.error)) co_return;
   if (!node_is_written(name, result)) co_return;
   if (const auto memory = memories.find(name); memory != memories.end()) {
@@ -298,6 +303,31 @@ Task<void> Controller::Core::release_orphan(std::string name) {
     }
   }
   done(key);
+}
+
+// A hold that was sent without an answer has arrived, or the node is changed so that it must fail should it still come.
+Task<void> Controller::Core::settle_place(limits::Place place) {
+  const io::Steady over = p.loop.now() + kLongestFlight;
+  for (io::Duration pause = io::seconds{1}; !co_await is_settled(place);
+       pause = std::min<io::Duration>(2 * pause, kLongestSettlePause)) {
+    if (p.loop.now() >= over) {
+      p.log.warn("a write without an answer has not been applied for so long that it is taken for lost", "node",
+                 place.node, "for", place.who, "after", io::format_duration(kLongestFlight));
+      break;
+    }
+    co_await io::sleep_for(p.loop, pause);
+  }
+  places.settled(place);
+}
+
+Task<bool> Controller::Core::is_settled(const limits::Place& place) {
+  if (co_await nodes.look("", place.node)) co_return false;
+  const kube::Node* node = p.nodes.find(place.node);
+  if (!node || node->uid != place.uid || drain::holds_of(*node).by_owner.contains(place.who)) co_return true;
+  Json touch = under_version(node->version);
+  touch.set({"metadata", "annotations", kTouchAnnotation}, io::format_rfc3339(p.loop.wall_now()));
+  const auto result = co_await nodes.write({.name = place.node, .body = touch.dump(), .version = node->version});
+  co_return result.done() || result.fate == kube::WriteFate::missing;
 }
 
 void Controller::Core::succeeded(const std::string& name, const std::string& problem) {

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "budget/admission.h"
+#include "budget/ledger.h"
 #include "budget/pause.h"
 #include "controllers/nodemaintenance/drain_report.h"
 #include "controllers/nodemaintenance/lifecycle.h"
@@ -14,6 +16,8 @@
 #include "kube/node.h"
 #include "kube/objects.h"
 #include "kube/pod_store.h"
+#include "limits/desk.h"
+#include "limits/waits_text.h"
 
 namespace careen::nodemaintenance {
 
@@ -32,6 +36,8 @@ constexpr io::Duration kDriftInterval = io::seconds{1};
 constexpr io::Duration kPodsPatience = io::seconds{10};
 // How long a maintenance that is deleted waits for the next one on the node to hold it.
 constexpr io::Duration kHandOver = io::seconds{5};
+// When a full ledger is looked at again.
+constexpr io::Duration kLedgerPatience = io::seconds{10};
 
 // The words of the original, whose client refuses to ask for a node without a name.
 constexpr const char* kNamelessText = "resource name may not be empty";
@@ -55,6 +61,8 @@ class Deliberation {
   }
 
   Decision run() {
+    decision_.held = node_ && holds(m_);
+    decision_.place = decision_.held || took_over();
     if (m_.deleting) {
       depart();
     } else if (!m_.has_finalizer()) {
@@ -78,7 +86,7 @@ class Deliberation {
     if (world_.pause && !holds(m_)) return stand_still();
     if (draft_.phase != Phase::running && draft_.phase != Phase::succeeded) return enter();
     if (is_uncounted()) return count_late();
-    if (!take_lease()) return;
+    if (!has_place() || !take_lease()) return;
     // While everything is paused the node is left as people have it; the lease is kept, and nothing is evicted.
     if (!world_.pause && !hold_node()) return;
     drain_node();
@@ -90,6 +98,49 @@ class Deliberation {
     if (is_uncounted()) count_pods();
     obstacle(kPaused, world_.pause->text());
     report({Why::Verdict::no, world_.pause->text(), {}, Why::Code::paused}, Stage::planned);
+  }
+
+  // The original operator has the node out, and leaves no record of it.
+  bool took_over() const { return node_ && node_->unschedulable && m_.of_predecessor() && !m_.given_up(); }
+
+  // It has its node, or there is a place for it in every MaintenanceLimit that is about the node. False: it waits.
+  bool has_place() {
+    // What somebody takes away from a node that was held is put back.
+    decision_.place |= memory_.held_uid == node_->uid;
+    if (decision_.place || !world_.limits) return true;
+    // While somebody else has the lease it wants no place.
+    const kube::Lease* const lease = find_lease();
+    if (!world_.leases_known || (lease && is_foreign(*lease, now_))) return true;
+    const std::string owner = hold_owner(m_.name);
+    if (!world_.limits->limited(m_.node)) {
+      decision_.place = true;
+    } else if (world_.ledger && !world_.ledger->fits(budget::claim_key(owner, node_->uid))) {
+      wake_at(now_ + kLedgerPatience);
+      wait_for_place("waits for room in the ledger, where its place has to be recorded");
+    } else {
+      ask_for_place(owner);
+    }
+    return decision_.place;
+  }
+
+  void ask_for_place(const std::string& owner) {
+    limits::Asking asking{.node = m_.node,
+                          .who = owner,
+                          .actor = owner,
+                          .rank = limits::Rank::person,
+                          .since = io::parse_rfc3339(m_.created).value_or(now_)};
+    const limits::Desk::Answer answer = world_.limits->ask(asking, limits::Desk::Detail::text);
+    decision_.place = answer.allowed;
+    if (answer.allowed) return;
+    if (answer.changes_at) wake_at(*answer.changes_at);
+    decision_.asks = std::move(asking);
+    wait_for_place(limits::waits_text(answer.text));
+  }
+
+  void wait_for_place(const std::string& text) {
+    draft_.phase = Phase::running;
+    obstacle(kNoPlace, text);
+    report({Why::Verdict::no, text, {}, Why::Code::no_place}, Stage::planned);
   }
 
   // No node is meant, and none ever will be: the name cannot be changed. As with the original it does not fail.

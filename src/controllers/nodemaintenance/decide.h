@@ -16,10 +16,12 @@
 #include "drain/key.h"
 #include "drain/options.h"
 #include "io/time.h"
+#include "limits/place.h"
 
 namespace careen::budget {
+class Ledger;
 struct Pause;
-}
+}  // namespace careen::budget
 
 namespace careen::drain {
 struct Progress;
@@ -32,6 +34,10 @@ struct Node;
 template <class T>
 class Store;
 }  // namespace careen::kube
+
+namespace careen::limits {
+class Desk;
+}
 
 namespace careen::nodemaintenance {
 
@@ -81,8 +87,10 @@ struct World {
   const budget::Pause* pause = nullptr;  // of everything; null: none
   const kube::PodStore* pods = nullptr;  // null: not known yet
   DaemonSets daemon_sets = {};
-  bool correct_drift = true;   // what somebody takes away from a node that is held is put back
-  bool restore_cordon = true;  // a cordon from before the maintenance stays at its end
+  bool correct_drift = true;               // what somebody takes away from a node that is held is put back
+  bool restore_cordon = true;              // a cordon from before the maintenance stays at its end
+  const limits::Desk* limits = nullptr;    // null: there are no MaintenanceLimits
+  const budget::Ledger* ledger = nullptr;  // null: it has room for everybody
 };
 
 // Our finalizer and our mark are put there.
@@ -127,6 +135,9 @@ struct Decision {
   std::optional<drain::Options> drain;  // the node is to be drained so; nullopt: nothing is to be evicted
   std::optional<Effect> effect;         // the next write
   bool undrained = false;               // it had succeeded, and pods are there again
+  bool place = false;                   // it has its node out, or may take it: a place is its own from now on
+  bool held = false;                    // the node shows that
+  std::optional<limits::Asking> asks;   // it waits for a place in MaintenanceLimits
   std::optional<io::Wall> wake;         // when the decision could change by itself
   Why why;
 };

@@ -15,6 +15,8 @@ inline constexpr std::string_view kDrained = "Drained";
 inline constexpr std::string_view kBlocked = "Blocked";
 // The reason of the latter, while somebody has paused everything.
 inline constexpr const char* kPaused = "Paused";
+// The same, while there is no place for it in a MaintenanceLimit.
+inline constexpr const char* kNoPlace = "WaitingForPlace";
 
 // Sets the condition; its time changes only when it turns.
 void set_condition(Status& status, std::string_view type, bool holds, std::string reason, std::string message,

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "controllers/nodemaintenance/decide.h"
+#include "controllers/nodemaintenance/drain_report.h"
 #include "controllers/nodemaintenance/maintenance.h"
 #include "controllers/nodemaintenance/names.h"
 #include "drain/holds.h"
@@ -65,6 +66,11 @@ std::string document_of(const Maintenance& maintenance) {
   return out;
 }
 
+bool waits_for_place(const Maintenance& maintenance) {
+  const Condition* const blocked = maintenance.status.condition(kBlocked);
+  return blocked && blocked->holds && blocked->reason == kNoPlace;
+}
+
 // It has the node out from its first write to the node until it lets go of it. A hold is a stranger's word, and proves
 // nothing but with the object that it names.
 std::optional<budget::Claim> claim_of(const Maintenance& maintenance, const kube::Node* node) {
@@ -79,7 +85,9 @@ std::optional<budget::Claim> claim_of(const Maintenance& maintenance, const kube
     held = hold != holds.by_owner.end() && hold->second.id == maintenance.uid;
     if (held) claim.since = hold->second.since;
   }
-  if (!held && phase != Phase::running && phase != Phase::succeeded) return std::nullopt;
+  if (!held && ((phase != Phase::running && phase != Phase::succeeded) || waits_for_place(maintenance))) {
+    return std::nullopt;
+  }
   if (!claim.since) claim.since = io::parse_rfc3339(maintenance.created);
   claim.stage = phase == Phase::succeeded ? budget::Claim::Stage::out : budget::Claim::Stage::begun;
   return claim;
@@ -172,11 +180,12 @@ controllers::Job job_of(const kube::Object& object) {
   job.percent = status.progress;
   job.pending_pods = status.pending.size();
   if (const auto created = io::parse_rfc3339(maintenance.created)) job.created = *created;
-  job.stage = status.phase == Phase::none      ? Stage::waiting
-              : status.phase == Phase::running ? Stage::working
-              : status.phase == Phase::failed  ? Stage::failed
-                                               : Stage::ready;
-  job.limit = "the drain";
+  const bool waits = waits_for_place(maintenance);
+  job.stage = waits || status.phase == Phase::none ? Stage::waiting
+              : status.phase == Phase::running     ? Stage::working
+              : status.phase == Phase::failed      ? Stage::failed
+                                                   : Stage::ready;
+  job.limit = waits ? "MaintenanceLimits" : "the drain";
   if (!maintenance.mistake.empty()) {
     job.held_up = maintenance.mistake;
   } else if (!job.blocked_by.empty()) {

@@ -9,6 +9,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -25,6 +26,7 @@
 #include "io/virtual_time.h"
 #include "kube/decode.h"
 #include "kube/watched.h"
+#include "limits/desk.h"
 #include "sim/cluster.h"
 
 namespace careen::nodemaintenance {
@@ -73,26 +75,13 @@ class MaintenanceTest : public testing::Test {
   struct Process : drain::TestProcess {
     Process(MaintenanceTest& test, ControllerOptions options)
         : TestProcess(test.time.make_loop(), test.cluster.network),
+          ledger(*loop, client, problems, io::Log{}, metrics, test.ledger_options()),
           engine({*loop, client, pods, budgets, {}, nullptr, metrics, problems, io::Log{}, &pauses, &nodes}, {}),
-          controller({*loop,
-                      client,
-                      atoms,
-                      decoder,
-                      nodes,
-                      pods,
-                      leases,
-                      workloads,
-                      engine,
-                      ledger,
-                      pauses,
-                      events,
-                      metrics,
-                      problems,
-                      random,
-                      io::Log(test.log, ""),
-                      watches,
-                      {}},
+          controller({*loop,   client, atoms,  decoder, nodes,   pods,     leases, workloads,
+                      engine,  ledger, pauses, events,  metrics, problems, random, io::Log(test.log, ""),
+                      watches, {},     false,  {},      {},      {},       {},     &desk},
                      maintenances, std::move(options)) {
+      for (const auto& [name, spec] : test.limits) put_limit(name, spec, ++test.limit_version);
       for (kube::Reflector* one : {&pod_reflector, &budget_reflector, &lease_reflector, &node_reflector, &reflector}) {
         scope.spawn(one->run());
       }
@@ -103,7 +92,18 @@ class MaintenanceTest : public testing::Test {
       scope.spawn(events.run());
       scope.spawn(engine.run());
     }
+    void put_limit(const std::string& name, std::string_view spec, uint64_t version) {
+      auto object = kube::decode_object(
+          fmt::format(R"({{"metadata":{{"name":"{0}","uid":"uid-{0}","resourceVersion":"{1}"}},"spec":{2}}})", name,
+                      version, spec));
+      ASSERT_TRUE(object) << object.error().message;
+      limits.put(std::move(*object));
+    }
     io::Task<void> start() {
+      co_await ledger.take_over();
+      desk.inherit();
+      desk.known();
+      scope.spawn(ledger.run());
       co_await node_reflector.synced_gate().wait();
       co_await reflector.synced_gate().wait();
       co_await controller.run();
@@ -135,7 +135,9 @@ class MaintenanceTest : public testing::Test {
     kube::Reflector reflector = reflect(*sink, {kResource});
     kube::Reflector node_reflector = reflect(*node_sink, {kube::resources::nodes});
     kube::Reflector lease_reflector = reflect(*lease_sink, lease_options());
-    budget::Ledger ledger{*loop, client, problems, io::Log{}, metrics, std::nullopt};
+    kube::Store<kube::Object> limits;
+    budget::Ledger ledger;
+    limits::Desk desk{*loop, nodes, limits, ledger};
     NoWatches watches;
     drain::Engine engine;
     Controller controller;
@@ -151,6 +153,16 @@ class MaintenanceTest : public testing::Test {
     return *process;
   }
   void crash() { process.reset(); }
+  // The next process writes its ledger into the cluster, under this name.
+  std::optional<budget::LedgerOptions> ledger_options() const {
+    if (identity.empty()) return std::nullopt;
+    return budget::LedgerOptions{.ns = "kube-system", .identity = identity};
+  }
+  // A MaintenanceLimit about nodes, or another one instead of it, for the process that runs and for all after it.
+  void limit(std::string_view spec, const std::string& name = "workers") {
+    limits[name] = spec;
+    if (process) process->put_limit(name, spec, ++limit_version);
+  }
 
   void put(const std::string& path, std::string_view json) { cluster.api.put(path, *kube::Json::parse(json)); }
   void merge(const std::string& path, std::string_view json) { cluster.api.merge(path, *kube::Json::parse(json)); }
@@ -294,6 +306,9 @@ class MaintenanceTest : public testing::Test {
   std::function<sim::Treatment(const kube::Request&)> treat;
   std::vector<std::string> sent;  // by careen, writes only
   std::vector<bool> cordons;      // after each change of a node
+  std::string identity;
+  std::map<std::string, std::string> limits;
+  uint64_t limit_version = 0;
   std::unique_ptr<Process> process;
 };
 
