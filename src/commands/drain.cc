@@ -6,6 +6,7 @@
 
 #include "cli/redraw.h"
 #include "cli/terminal_table.h"
+#include "commands/drain_limits.h"
 #include "commands/drain_rehearsal.h"
 #include "commands/drain_watches.h"
 #include "commands/node_commands.h"
@@ -37,8 +38,10 @@ std::string_view without_mark(std::string_view warnings) {
 // One run of the command: all nodes at once, on one engine.
 class DrainRun {
  public:
-  DrainRun(KubeSession& session, DrainOptions options, std::vector<kube::Node> nodes, PodWatches how)
+  DrainRun(KubeSession& session, DrainLimits& limits, DrainOptions options, std::vector<kube::Node> nodes,
+           PodWatches how)
       : session_(session),
+        limits_(limits),
         screen_(session.screen),
         options_(as_kubectl(std::move(options))),
         watches_(session, names_of(nodes), how, options_.page_size),
@@ -49,6 +52,7 @@ class DrainRun {
         log_(options_.drain.disable_eviction),
         changed_(session.loop),
         hopeless_(session.loop),
+        cordons_(session.loop, kCordonsAtOnce),
         scope_(session.loop) {
     for (kube::Node& node : nodes) work_.push_back({std::move(node), {}, false, false});
     changes_ = engine_.subscribe([this](const drain::Key& key) { has_changed(key.node); });
@@ -81,6 +85,7 @@ class DrainRun {
     return std::all_of(work_.begin(), work_.end(), [](const Work& work) { return work.finished; });
   }
 
+  Task<void> take_out(Work& work);
   Task<void> cordon(Work& work);
   Task<void> tell_what_is_known();
   Task<void> tell_budgets();
@@ -107,6 +112,7 @@ class DrainRun {
   }
 
   KubeSession& session_;
+  DrainLimits& limits_;
   Screen& screen_;
   DrainOptions options_;
   DrainWatches watches_;
@@ -117,6 +123,7 @@ class DrainRun {
   std::set<std::string> news_;  // nodes of which there is something new to show
   io::Signal changed_;
   io::Gate hopeless_;
+  io::Semaphore cordons_;
   io::Subscription changes_;
   io::Scope scope_;
 };
@@ -128,8 +135,8 @@ Task<int> DrainRun::main() {
   scope_.spawn(tell_what_is_known());
   scope_.spawn(tell_budgets());
   std::vector<Task<void>> cordons;
-  for (Work& work : work_) cordons.push_back(cordon(work));
-  scope_.spawn(run_all(session_.loop, std::move(cordons), kCordonsAtOnce));
+  for (Work& work : work_) cordons.push_back(take_out(work));
+  scope_.spawn(run_all(session_.loop, std::move(cordons), static_cast<int>(work_.size())));
 
   co_await io::race(session_.loop, follow(), io::wait_for(session_.interrupted));
   if (session_.interrupted.is_open() && !all_finished()) co_return co_await break_off();
@@ -137,6 +144,14 @@ Task<int> DrainRun::main() {
   const bool drained =
       std::all_of(work_.begin(), work_.end(), [](const Work& work) { return work.report.end == DrainEnd::drained; });
   co_return report(drained ? 0 : kFailed);
+}
+
+// Those that wait for a place keep no others from theirs.
+Task<void> DrainRun::take_out(Work& work) {
+  co_await limits_.turn(work.node,
+                        [&](const std::string& text) { say(fmt::format("node/{} {}", work.node.name, text)); });
+  const auto permit = co_await cordons_.acquire();
+  co_await cordon(work);
 }
 
 // The cordon and its hold are one write; pods are evicted only after it was acknowledged.
@@ -157,6 +172,7 @@ Task<void> DrainRun::cordon(Work& work) {
   if (!cordoned) {
     fail(work, DrainEnd::not_cordoned,
          {fmt::format("unable to cordon node \"{}\": {}", work.node.name, server_error(cordoned.error()))});
+    limits_.give_up(work.node.name);
     changed_.notify();
     co_return;
   }
@@ -323,11 +339,13 @@ Task<int> drain_nodes(KubeSession& session, DrainOptions options) {
   }
   const bool regardless = options.ignore_pause || options.dry_run != DryRun::none;
   if (!co_await may_drain(session, regardless)) co_return kFailed;
+  DrainLimits limits(session, options.page_size);
+  if (!options.ignore_limits && !co_await limits.find(chosen.nodes)) co_return kFailed;
   if (options.dry_run != DryRun::none) {
-    co_return co_await rehearse_drain(session, std::move(options), std::move(chosen.nodes));
+    co_return co_await rehearse_drain(session, limits, std::move(options), std::move(chosen.nodes));
   }
   const PodWatches how = co_await choose_pod_watches(session, chosen.nodes.size());
-  DrainRun drain(session, std::move(options), std::move(chosen.nodes), how);
+  DrainRun drain(session, limits, std::move(options), std::move(chosen.nodes), how);
   co_return co_await drain.main();
 }
 

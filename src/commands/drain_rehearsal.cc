@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "cli/terminal_table.h"
+#include "commands/drain_limits.h"
 #include "commands/drain_watches.h"
 #include "commands/node_write.h"
 #include "drain/filter.h"
@@ -29,6 +30,7 @@ struct NodePlan {
   std::vector<PlannedPod> pods;
   std::vector<std::string> errors;
   std::string warnings;
+  std::string waits;  // for what, before it is cordoned
 };
 
 std::string obstacle_of(const kube::Pod& pod, const kube::Store<kube::DisruptionBudget>& budgets) {
@@ -41,8 +43,10 @@ std::string obstacle_of(const kube::Pod& pod, const kube::Store<kube::Disruption
 
 class Rehearsal {
  public:
-  Rehearsal(KubeSession& session, DrainOptions options, std::vector<kube::Node> nodes, PodWatches how)
+  Rehearsal(KubeSession& session, DrainLimits& limits, DrainOptions options, std::vector<kube::Node> nodes,
+            PodWatches how)
       : session_(session),
+        limits_(limits),
         screen_(session.screen),
         options_(std::move(options)),
         nodes_(std::move(nodes)),
@@ -92,6 +96,7 @@ class Rehearsal {
   NodePlan plan_for(const kube::Node& node) {
     NodePlan plan;
     plan.cordoned_before = node.unschedulable;
+    plan.waits = limits_.foresee(node);
     drain::Remarks refusals, warnings;
     watches_.pods().for_each_on(node.name, [&](const kube::Pod& pod) {
       const bool daemon = pod.flags.daemon_set;
@@ -142,6 +147,7 @@ class Rehearsal {
   }
 
   void show(const kube::Node& node, const NodePlan& plan) {
+    if (!plan.waits.empty()) screen_.line(fmt::format("node/{} {} {}", node.name, plan.waits, mark()));
     screen_.line(
         fmt::format("node/{} {} {}", node.name, plan.cordoned_before ? "already cordoned" : "cordoned", mark()));
     if (!plan.warnings.empty()) {
@@ -175,15 +181,18 @@ class Rehearsal {
       pods.push_back(std::move(one));
     }
     for (const std::string& error : plan.errors) errors.push_back(error);
-    return kube::Json::object({{"node", node.name},
-                               {"result", plan.errors.empty() ? "dry run" : "refused"},
-                               {"cordoned", plan.cordoned_before},
-                               {"pods", std::move(pods)},
-                               {"errors", std::move(errors)},
-                               {"warnings", plan.warnings}});
+    kube::Json document = kube::Json::object({{"node", node.name},
+                                              {"result", plan.errors.empty() ? "dry run" : "refused"},
+                                              {"cordoned", plan.cordoned_before},
+                                              {"pods", std::move(pods)},
+                                              {"errors", std::move(errors)},
+                                              {"warnings", plan.warnings}});
+    if (!plan.waits.empty()) document.set({"waits"}, plan.waits);
+    return document;
   }
 
   KubeSession& session_;
+  DrainLimits& limits_;
   Screen& screen_;
   DrainOptions options_;
   std::vector<kube::Node> nodes_;
@@ -194,9 +203,10 @@ class Rehearsal {
 
 }  // namespace
 
-Task<int> rehearse_drain(KubeSession& session, DrainOptions options, std::vector<kube::Node> nodes) {
+Task<int> rehearse_drain(KubeSession& session, DrainLimits& limits, DrainOptions options,
+                         std::vector<kube::Node> nodes) {
   const PodWatches how = co_await choose_pod_watches(session, nodes.size());
-  Rehearsal rehearsal(session, std::move(options), std::move(nodes), how);
+  Rehearsal rehearsal(session, limits, std::move(options), std::move(nodes), how);
   co_return co_await rehearsal.main();
 }
 

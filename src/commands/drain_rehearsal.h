@@ -9,7 +9,10 @@
 
 namespace careen::app {
 
+class DrainLimits;
+
 // With DryRun::server the server checks each write as well, and carries none out.
-io::Task<int> rehearse_drain(KubeSession& session, DrainOptions options, std::vector<kube::Node> nodes);
+io::Task<int> rehearse_drain(KubeSession& session, DrainLimits& limits, DrainOptions options,
+                             std::vector<kube::Node> nodes);
 
 }  // namespace careen::app

@@ -131,6 +131,7 @@ void add_drain_command(Commands& commands) {
       ->capture_default_str();
   add_dry_run(command, drain.dry_run);
   command.add_flag("--ignore-pause", drain.ignore_pause, "Also while careen is paused");
+  command.add_flag("--ignore-limits", drain.ignore_limits, "At once, also beyond MaintenanceLimits");
   add_drain_beyond_kubectl(command, options);
   command
       .add_option_function<std::string>(

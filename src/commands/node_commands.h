@@ -24,6 +24,7 @@ struct DrainOptions {
   drain::Options drain;
   DryRun dry_run = DryRun::none;
   bool ignore_pause = false;
+  bool ignore_limits = false;
   int page_size = 500;
   bool json = false;
 };
