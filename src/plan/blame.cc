@@ -72,7 +72,10 @@ Blame blame(const profiles::Config& facts, const profiles::Decision& decision, c
     const Why& why = outcome->held_up.front();
     const bool paused = why.code == Why::Code::paused;
     const bool failed = why.verdict == Why::Verdict::error;
-    out.all.push_back({paused ? "a pause" : "the node itself", why.text, paused, failed});
+    const char* const what = paused                            ? "a pause"
+                             : why.code == Why::Code::no_place ? "MaintenanceLimits"
+                                                               : "the node itself";
+    out.all.push_back({what, why.text, paused, failed});
   } else if (!outcome->error.empty()) {
     out.all.push_back({"the node itself", outcome->error, false, true});
   } else if (transitions.empty()) {

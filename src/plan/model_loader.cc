@@ -15,8 +15,9 @@ using kube::JsonView;
 namespace {
 
 // Owners first, so that nothing looks like an orphan on the way.
-constexpr Kind kOrder[] = {Kind::nodes,        Kind::leases,        Kind::hypervisors, Kind::budgets, Kind::deployments,
-                           Kind::replica_sets, Kind::stateful_sets, Kind::daemon_sets, Kind::jobs,    Kind::pods};
+constexpr Kind kOrder[] = {Kind::nodes,       Kind::leases,      Kind::hypervisors,  Kind::limits,
+                           Kind::budgets,     Kind::deployments, Kind::replica_sets, Kind::stateful_sets,
+                           Kind::daemon_sets, Kind::jobs,        Kind::pods};
 
 std::string path_of(const kube::Resource& resource, JsonView object) {
   return resource.path(resource.namespaced ? object["metadata"]["namespace"].text().value_or("default") : "",
@@ -53,7 +54,7 @@ bool is_ready(JsonView node) {
 }  // namespace
 
 ModelLoader::ModelLoader(const Snapshot& snapshot, sim::Cluster& cluster, Scope scope)
-    : cluster_(cluster), scope_(std::move(scope)) {
+    : cluster_(cluster), scope_(std::move(scope)), limits_(!snapshot.of(Kind::limits).empty()) {
   for (const Kind kind : kOrder) {
     if (scope_.pods || !concerns_pods(kind)) parts_.push_back({kind, &snapshot.of(kind)});
   }
@@ -66,6 +67,8 @@ ModelLoader::ModelLoader(const Snapshot& snapshot, sim::Cluster& cluster, Scope 
 void ModelLoader::prepare() {
   if (std::exchange(prepared_, true)) return;
   define(entry_of(Kind::hypervisors).resource);
+  // Where it is not served, nobody looks for limits.
+  if (limits_) define(entry_of(Kind::limits).resource);
   for (const std::string& name : scope_.namespaces) put_namespace(name);
   put_namespace(kOwnNamespace);
   for (const controllers::Kind* kind : replica::object_kinds()) {

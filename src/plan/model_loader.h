@@ -39,6 +39,7 @@ class ModelLoader {
   std::vector<Part> parts_;
   std::set<std::string> namespaces_;  // that are there
   Scope scope_;
+  bool limits_;  // there are MaintenanceLimits
   bool prepared_ = false;
   size_t part_ = 0, next_ = 0;
 };

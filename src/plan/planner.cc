@@ -17,6 +17,7 @@
 #include "plan/config_assumptions.h"
 #include "plan/learned.h"
 #include "plan/model_loader.h"
+#include "plan/others.h"
 #include "plan/outside_facts.h"
 #include "plan/outside_world.h"
 #include "plan/pace.h"
@@ -48,6 +49,7 @@ class ModelPlanner final : public Planner {
  public:
   ModelPlanner(Snapshot snapshot, PlanConfig config, PlannerOptions options)
       : snapshot_(std::move(snapshot)),
+        others_(others_text(snapshot_)),
         options_(std::move(options)),
         config_(std::move(config)),
         pods_(config_.facts.needs.pods || config_.facts.needs.budgets || !wanted_controllers(snapshot_).empty()),
@@ -108,6 +110,7 @@ class ModelPlanner final : public Planner {
   void add_campaigns(Plan& plan) const;
 
   Snapshot snapshot_;
+  const std::string others_;
   PlannerOptions options_;
   PlanConfig config_;
   bool pods_;
@@ -253,6 +256,7 @@ Plan ModelPlanner::plan() const {
   plan.from = snapshot_.time;
   plan.until = plan.from + options_.span;
   plan.assumptions = assumptions_text(config_, options_.assumptions, pods_);
+  if (!others_.empty()) plan.assumptions.push_back(others_);
   plan.rows = timetable_.rows();
   plan.limits = pace_.limits();
   plan.at_once = timetable_.most_nodes_at_once();

@@ -58,6 +58,25 @@ TEST(Planner, GivesEachNodeItsTime) {
   EXPECT_NEAR(plan.limits[0].share, 1.0, 0.01);
 }
 
+// Of two places one is another's: what it has out stays out.
+TEST(Planner, KeepsTheLimitsOfAllActors) {
+  Snapshot snapshot = sample_snapshot(5);
+  snapshot.objects[Kind::limits].push_back(
+      parsed(R"({"metadata":{"name":"workers","uid":"l"},"spec":{"type":"node","maxUnavailable":2}})"));
+  kube::Json& other = snapshot.objects[Kind::nodes][4];
+  other.remove({"metadata", "labels"});
+  other.set({"spec", "unschedulable"}, true);
+  other.set({"metadata", "managedFields"},
+            parsed(R"([{"manager":"kubectl","operation":"Update","apiVersion":"v1","time":"2026-03-02T07:00:00Z",
+                        "fieldsType":"FieldsV1","fieldsV1":{"f:spec":{"f:unschedulable":{}}}}])"));
+  const Plan plan = planned(snapshot, sample_config("few", "", 9), for_days(1));
+  EXPECT_THAT(begins(plan), ElementsAre("0000 02T10:00", "0001 02T10:20", "0002 02T10:40", "0003 02T11:00"));
+  EXPECT_THAT(plan.assumptions,
+              Contains("a node that others have out stays out and counts in MaintenanceLimits: kubectl on node-0004"));
+  ASSERT_FALSE(plan.limits.empty());
+  EXPECT_EQ(plan.limits[0].what, "MaintenanceLimits");
+}
+
 TEST(Planner, MovesOnlyWhileTheWindowIsOpen) {
   const std::string night =
       "  - {name: night, type: timeWindow, config: {start: \"02:00\", end: \"03:00\", weekdays: "

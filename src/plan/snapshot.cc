@@ -7,6 +7,7 @@
 #include "controllers/profiles/hypervisors.h"
 #include "controllers/slot/kind.h"
 #include "kube/disruption_budget.h"
+#include "limits/limit.h"
 #include "replica/controllers.h"
 #include "sim/value.h"
 
@@ -27,6 +28,7 @@ const std::vector<KindEntry>& kinds() {
         {Kind::jobs, "jobs", {"batch", "v1", "jobs", "Job", true}},
         {Kind::leases, "leases", kube::resources::leases},
         {Kind::hypervisors, "hypervisors", profiles::kHypervisorResource},
+        {Kind::limits, limits::kLimitResource.plural, limits::kLimitResource},
     };
     for (const controllers::Kind* kind : replica::object_kinds()) {
       list.push_back({kind_of(*kind), kind->object.plural, kind->object});

@@ -31,6 +31,7 @@ enum class Kind : uint8_t {
   jobs,
   leases,
   hypervisors,
+  limits,
   first_of_controllers,  // and as many more as there are controllers: kind_of()
 };
 

@@ -102,8 +102,26 @@ const json::value& part(const json::value& object, std::string_view name) {
   return found ? *found : nothing;
 }
 
+// Whose cordon it is: MaintenanceLimits name everybody who has a node out.
+json::array cordoners(const json::value& node) {
+  json::array out;
+  const json::value* managed = sim::find(node, {"metadata", "managedFields"});
+  if (!managed || !managed->is_array()) return out;
+  for (const json::value& entry : managed->get_array()) {
+    if (!sim::find(entry, {"fieldsV1", "f:spec", "f:unschedulable"})) continue;
+    json::object kept = pick(entry, {"manager", "operation", "apiVersion", "time"});
+    kept["fieldsType"] = "FieldsV1";
+    kept["fieldsV1"] = json::object{{"f:spec", json::object{{"f:unschedulable", json::object()}}}};
+    out.push_back(std::move(kept));
+  }
+  return out;
+}
+
 json::object reduce_node(const json::value& node) {
   json::object out{{"metadata", metadata(node, is_kept_of_node)}};
+  if (json::array managers = cordoners(node); !managers.empty()) {
+    out["metadata"].get_object()["managedFields"] = std::move(managers);
+  }
   put_unless_empty(out, "spec", pick(part(node, "spec"), {"unschedulable", "taints", "providerID"}));
   json::object status = pick(part(node, "status"), {"capacity", "allocatable", "nodeInfo", "addresses"});
   status["conditions"] = conditions(node, {"type", "status", "reason", "message", "lastTransitionTime"});
@@ -177,6 +195,7 @@ json::object reduced(Kind kind, const json::value& object) {
     case Kind::leases:
       return reduce_lease(object);
     case Kind::hypervisors:
+    case Kind::limits:
     case Kind::first_of_controllers:
       break;
   }

@@ -73,6 +73,17 @@ TEST(Reduce, KeepsOfANodeWhatChecksLookAt) {
   EXPECT_THAT(node.dump(), AllOf(Not(HasSubstr("managedFields")), Not(HasSubstr("images"))));
 }
 
+TEST(Reduce, KeepsOfACordonWhoseItIs) {
+  const kube::Json node = reduced(Kind::nodes, R"({"metadata":{"name":"n","uid":"u","managedFields":[
+    {"manager":"kubelet","fieldsV1":{"f:status":{"f:images":{}}}},
+    {"manager":"kubectl","operation":"Update","apiVersion":"v1","time":"2026-03-02T10:00:00Z",
+     "fieldsV1":{"f:spec":{"f:unschedulable":{},"f:taints":{}}}}]},"spec":{"unschedulable":true}})");
+  EXPECT_EQ(node.at("/metadata/managedFields").size(), 1u);
+  EXPECT_EQ(node.at("/metadata/managedFields/0/manager").text(), "kubectl");
+  EXPECT_EQ(node.at("/metadata/managedFields/0/time").text(), "2026-03-02T10:00:00Z");
+  EXPECT_THAT(node.dump(), AllOf(Not(HasSubstr("kubelet")), Not(HasSubstr("f:taints"))));
+}
+
 TEST(Snapshot, ReadsWhatItWrote) {
   Snapshot snapshot = sample_snapshot(3);
   add_workload(snapshot, "web", 4, 1);
