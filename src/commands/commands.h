@@ -26,7 +26,9 @@ struct WebhookOptions {
   std::string service = "careen-webhook";
   std::string configuration = "careen";
   std::string secret = "careen-webhook-tls";
-  std::vector<std::string> hosts;  // under which the API server reaches us besides
+  std::vector<std::string> hosts;        // under which the API server reaches us besides
+  std::string limits = "careen-limits";  // the configuration that careen writes for limits
+  std::string break_glass_group;
 
   bool wanted() const { return !address.empty() && address != "0"; }
 };

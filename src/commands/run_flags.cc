@@ -100,12 +100,19 @@ void add_webhook_flags(CLI::App& command, RunOptions& options) {
       ->capture_default_str();
   command
       .add_option("--webhook-configuration", webhook.configuration,
-                  "Self-signed: the ValidatingWebhookConfiguration that gets the CA")
+                  "Self-signed: the ValidatingWebhookConfiguration that gets the CA; empty: none")
       ->capture_default_str();
   command.add_option("--webhook-secret", webhook.secret, "Self-signed: the Secret that all replicas share")
       ->capture_default_str();
   command.add_option("--webhook-host", webhook.hosts,
-                     "Self-signed: a name or address by which the API server reaches careen without the Service");
+                     "A name or address by which the API server reaches careen without the Service");
+  command
+      .add_option("--limit-webhook-configuration", webhook.limits,
+                  "The ValidatingWebhookConfiguration that careen makes while a MaintenanceLimit has the mode Queue or "
+                  "Enforce")
+      ->capture_default_str();
+  command.add_option("--break-glass-group", webhook.break_glass_group,
+                     "A group whose members no MaintenanceLimit makes wait; each time is an event");
   command.add_flag(
       "--enable-http2", options.enable_http2,
       "Taken for the manifests of the program that careen replaces; careen's servers speak HTTP/1.1 in any "

@@ -9,7 +9,9 @@
 #include "commands/commands.h"
 #include "io/files.h"
 #include "io/real_loop.h"
+#include "kube/json.h"
 #include "replica/replica.h"
+#include "web/leader.h"
 #include "web/server.h"
 #include "web/webhook_certificates.h"
 
@@ -20,6 +22,7 @@ struct WebhookServerParts {
   io::Files& files;
   replica::Replica& replica;
   io::Random& random;
+  io::HttpClient& http;   // to the replica that leads, directly
   std::string ns;         // of the Secret and the Service
   std::string temporary;  // folder below which certificates are looked for
   io::Log log;
@@ -42,11 +45,17 @@ class WebhookServer {
   bool wanted() const { return !dry_run_ && options_.wanted(); }
   std::optional<std::string> never_served() const;
   io::Result<web::ServingTls> tls();
+  // For whoever registers a webhook of its own.
+  io::Result<kube::Json> client_config(const std::string& path) const;
+  io::Result<std::string> authorities() const;
+  std::string key() const;
 
   WebhookServerParts p_;
   const WebhookOptions& options_;
   bool dry_run_;
+  web::Leader leader_;
   web::Routes routes_;                                      // until they are served
+  std::string cert_file_;                                   // unless they are our own
   std::unique_ptr<web::WebhookCertificates> certificates_;  // only when they are our own
   std::unique_ptr<io::HttpServer> server_;
 };

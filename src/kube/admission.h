@@ -4,6 +4,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "kube/error.h"
 #include "kube/json.h"
@@ -16,9 +17,13 @@ struct AdmissionRequest {
   std::string name;       // empty when the server is to generate it
   std::string ns;
   bool dry_run = false;
-  Json object;       // null for DELETE
-  Json old_object;   // null for CREATE
-  std::string peer;  // the address it came from, which anybody may have who reaches the port
+  std::string user;                 // who asked the API server
+  std::vector<std::string> groups;  // that the user is in
+  std::string field_manager;        // as the client calls itself; mostly empty
+  Json object;                      // null for DELETE
+  Json old_object;                  // null for CREATE
+  std::string peer;                 // the address it came from, which anybody may have who reaches the port
+  bool passed_on = false;           // by another replica, or by anybody who says so
 };
 
 struct AdmissionVerdict {

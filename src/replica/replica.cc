@@ -69,7 +69,12 @@ std::vector<web::Route> Replica::webhooks(io::Log log) {
   for (const auto& choice : core_->options_.webhooks) {
     for (web::Route& route : choice->webhooks(parts)) all.push_back(std::move(route));
   }
+  if (!core_->gate_) return all;
+  for (web::Route& route : core_->gate_->webhooks(parts.log)) all.push_back(std::move(route));
   return all;
+}
+void Replica::webhooks_served(turnstile::Reach reach) {
+  if (core_->gate_) core_->gate_->served(std::move(reach));
 }
 io::Wall Replica::now() const { return core_->loop_.wall_now(); }
 io::Loop& Replica::loop() { return core_->loop_; }
@@ -113,6 +118,7 @@ Replica::Core::Core(const Replica& replica, ReplicaParts p, ReplicaOptions optio
   engine_.on_own_eviction = [this] { stop(); };
   open_desk();
   for (const auto& choice : options_.controllers) host(p, *choice);
+  open_gate(p.random, p.log);
   for (const auto& lock : locks_) {
     lock->report_to(metrics_);
     lock->on_event([this, &lock = *lock](std::string message) { record_election(lock, std::move(message)); });
@@ -131,6 +137,38 @@ void Replica::Core::open_desk() {
   limits_watch_->tell(*desk_);
   limits_report_ = std::make_unique<limits::Report>(*desk_, metrics_, events_, nodes_.store(),
                                                     [this] { return !options_.dry_run && controls(); });
+}
+
+// Whoever is not careen waits for the one who approves.
+void Replica::Core::open_gate(io::Random& random, const io::Log& log) {
+  const auto found = std::ranges::find_if(hosting_, [](const auto& one) { return one->kind.approves_others; });
+  if (found == hosting_.end() || !desk_ || options_.dry_run) return;
+  Hosting& hosting = **found;
+  gate_ = std::make_unique<Gate>(GateParts{
+      .loop = loop_,
+      .cluster = cluster_,
+      .client = *hosting.client,
+      .nodes = nodes_.store(),
+      .pods = pods_,
+      .desk = *desk_,
+      .state = limit_webhook_,
+      .ledger = ledger_,
+      .events = events_,
+      .metrics = metrics_,
+      .problems = problems_,
+      .random = random,
+      .log = log.named("limits"),
+      .configuration = options_.limit_webhook,
+      .break_glass_group = options_.break_glass_group,
+      .leads = [this, &hosting] { return !options_.leader_election || locks_.write_window(hosting.lock).has_value(); },
+      .others_know =
+          [this] {
+            return std::ranges::all_of(hosted_, [](const controllers::HostedController& one) {
+              return !one.kind.claims || one.controller.running();
+            });
+          },
+      .watch_pods = [this] { watches_for_controllers_.pods([] {}); },
+      .knows_pods = [this] { return pod_watch_.synced(); }});
 }
 
 void Replica::Core::guard_writes() {
@@ -175,7 +213,8 @@ void Replica::Core::host(const ReplicaParts& p, const controllers::Choice& choic
                    .tell = [this](const controllers::Entry& entry) { tell(&ReplicaListener::told, entry); },
                    .configured = [this] { tell_configured(); },
                    .limits = desk_.get(),
-                   .limit_objects = limits_watch_ ? &limits_watch_->store() : nullptr});
+                   .limit_objects = limits_watch_ ? &limits_watch_->store() : nullptr,
+                   .limit_webhook = desk_ ? &limit_webhook_ : nullptr});
   hosted_.push_back({kind, *controller});
   hosting_.push_back(std::make_unique<Hosting>(Hosting{kind, std::move(client), lock, std::move(controller)}));
 }
@@ -236,6 +275,7 @@ Task<void> Replica::Core::lead() {
       desk_->inherit();
       leading_.spawn(limits_watch_->lead());
     }
+    if (gate_) gate_->take_over();
     if (needs_ledger()) leading_.spawn(ledger_.run());
   } else if (options_.dry_run) {
     log_.info("dry run: nothing is written and nothing is sent");
@@ -267,6 +307,7 @@ Task<void> Replica::Core::lead(Hosting& hosting) {
     co_await hosting.lock.leading_gate().wait();
     log_.info("this replica leads", "lock", fmt::format("{}/{}", hosting.lock.ns(), hosting.lock.name()));
   }
+  if (gate_ && hosting.kind.approves_others) leading_.spawn(gate_->lead());
   co_await hosting.controller->lead();
 }
 
@@ -283,6 +324,7 @@ Task<int> Replica::Core::main() {
   nodes_.start();
   scope_.spawn(pause_watch_.run());
   if (limits_watch_) scope_.spawn(limits_watch_->run());
+  if (gate_) scope_.spawn(gate_->run());
   scope_.spawn(io::follow_clock(loop_, [this](io::Duration by) { clock_stepped(by); }));
   scope_.spawn(events_.run());
   scope_.spawn(announce_synced());

@@ -59,6 +59,10 @@ struct Entry;
 struct HostedController;
 }  // namespace careen::controllers
 
+namespace careen::turnstile {
+struct Reach;
+}
+
 namespace careen::web {
 struct Route;
 }
@@ -89,6 +93,9 @@ struct ReplicaOptions {
   std::string instance = {};  // the second part of the identity: nobody else's, ever. Empty: drawn
   std::string own_pod = {};   // its name, in `ns`, when careen runs in one
   bool awaits_pauses = true;  // false: that they may not be read is known, and a first refusal tells no news
+  // The ValidatingWebhookConfiguration by which others wait their turn, and the group that never has to.
+  std::string limit_webhook = "careen-limits";
+  std::string break_glass_group = {};
 };
 
 // What happens to a replica, for those who show it. What is not set is not called; nothing may change the replica.
@@ -139,6 +146,8 @@ class Replica {
   kube::Client& reader();
   // What its controllers answer when the API server asks, on every replica. It must outlive them.
   std::vector<web::Route> webhooks(io::Log log);
+  // How they are reached, from now on.
+  void webhooks_served(turnstile::Reach reach);
   io::Wall now() const;
   io::Loop& loop();
   const ReplicaOptions& options() const;

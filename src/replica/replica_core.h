@@ -32,6 +32,8 @@
 #include "kube/workload.h"
 #include "limits/desk.h"
 #include "limits/report.h"
+#include "limits/webhook_state.h"
+#include "replica/gate.h"
 #include "replica/limits_watch.h"
 #include "replica/pause_watch.h"
 #include "replica/replica.h"
@@ -86,6 +88,7 @@ class Replica::Core {
   bool controls() const;
   bool needs_ledger() const;
   void open_desk();
+  void open_gate(io::Random& random, const io::Log& log);
   kube::Lock& add_lock(const ReplicaParts& parts, const controllers::Kind& kind, std::string problem);
   void host(const ReplicaParts& parts, const controllers::Choice& choice);
   void tell_configured();
@@ -133,11 +136,14 @@ class Replica::Core {
   std::unique_ptr<LimitsWatch> limits_watch_;
   std::unique_ptr<limits::Desk> desk_;
   std::unique_ptr<limits::Report> limits_report_;
+  limits::WebhookState limit_webhook_;
   drain::Engine engine_;
   std::shared_ptr<kube::WriteLanes> node_lanes_;
   WatchesForControllers watches_for_controllers_;
   std::vector<std::unique_ptr<Hosting>> hosting_;
   std::vector<controllers::HostedController> hosted_;
+  // Only with the controller that approves what others do.
+  std::unique_ptr<Gate> gate_;
   std::vector<ReplicaListener> listeners_;
   std::vector<io::Subscription> changes_;
   io::Gate stop_;

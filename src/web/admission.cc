@@ -5,6 +5,7 @@
 #include <exception>
 
 #include "kube/json_text.h"
+#include "web/leader.h"
 
 namespace careen::web {
 
@@ -100,9 +101,13 @@ tl::expected<Review, Refused> decode_review(const io::ServerRequest& request) {
   into.name = text_of(asked["name"]);
   into.ns = text_of(asked["namespace"]);
   into.dry_run = asked["dryRun"].boolean().value_or(false);
+  into.user = text_of(asked["userInfo"]["username"]);
+  asked["userInfo"]["groups"].for_each_element([&](JsonView group) { into.groups.push_back(text_of(group)); });
+  into.field_manager = text_of(asked["options"]["fieldManager"]);
   into.object = Json(asked["object"]);
   into.old_object = Json(asked["oldObject"]);
   into.peer = request.peer;
+  into.passed_on = Leader::was_passed_on(request);
   return review;
 }
 
@@ -114,11 +119,13 @@ std::string encode_review(std::string_view api_version, std::string_view uid, co
       .dump();
 }
 
-AdmissionEndpoint::AdmissionEndpoint(io::Loop& loop, io::Metrics& metrics, std::string path, Judge judge, io::Log log)
+AdmissionEndpoint::AdmissionEndpoint(io::Loop& loop, io::Metrics& metrics, std::string path, Judge judge, io::Log log,
+                                     Denials denials)
     : loop_(loop),
       path_(std::move(path)),
       judge_(std::move(judge)),
       log_(std::move(log)),
+      denials_(denials),
       answered_(requests_total(metrics, path_, "200")),
       panics_(metrics.counter("controller_runtime_webhook_panics_total", "Total number of webhook panics")),
       in_flight_gauge_(metrics.gauge("controller_runtime_webhook_requests_in_flight",
@@ -171,7 +178,7 @@ Task<AdmissionVerdict> AdmissionEndpoint::verdict_on(Opened opened) {
   std::string failure;
   try {
     AdmissionVerdict verdict = co_await std::move(*opened.judging);
-    if (!verdict.allowed) {
+    if (!verdict.allowed && denials_ == Denials::told) {
       log_.info("request denied", "webhook", path_, "request", opened.subject, "message", verdict.message);
     }
     co_return verdict;
@@ -189,7 +196,8 @@ AdmissionVerdict AdmissionEndpoint::failed(const std::string& subject, const std
 }
 
 Route webhook_route(const WebhookParts& parts, std::string path, AdmissionEndpoint::Judge judge) {
-  auto endpoint = std::make_shared<AdmissionEndpoint>(parts.loop, parts.metrics, path, std::move(judge), parts.log);
+  auto endpoint =
+      std::make_shared<AdmissionEndpoint>(parts.loop, parts.metrics, path, std::move(judge), parts.log, parts.denials);
   return {.path = exactly(path),
           // Whatever is wrong with a request is reported in a review.
           .methods = Methods::any(),

@@ -39,6 +39,9 @@ struct Refused {
 tl::expected<Review, Refused> decode_review(const io::ServerRequest& request);
 std::string encode_review(std::string_view api_version, std::string_view uid, const kube::AdmissionVerdict& verdict);
 
+// Whether the log tells of each denial: not where whoever is denied tries again every few seconds.
+enum class Denials { told, quiet };
+
 class AdmissionEndpoint {
  public:
   // Takes from the request what it needs before it returns: a parsed review takes many times the memory of its text,
@@ -46,7 +49,8 @@ class AdmissionEndpoint {
   using Judge = std::function<io::Task<kube::AdmissionVerdict>(const kube::AdmissionRequest&)>;
 
   // `path` is also the label of its metrics, which must outlive it.
-  AdmissionEndpoint(io::Loop& loop, io::Metrics& metrics, std::string path, Judge judge, io::Log log = {});
+  AdmissionEndpoint(io::Loop& loop, io::Metrics& metrics, std::string path, Judge judge, io::Log log = {},
+                    Denials denials = Denials::told);
 
   const std::string& path() const { return path_; }
   // The endpoint must outlive the answer.
@@ -69,6 +73,7 @@ class AdmissionEndpoint {
   std::string path_;
   Judge judge_;
   io::Log log_;
+  Denials denials_;
   int in_flight_ = 0;
   io::Counter& answered_;
   io::Counter& panics_;
@@ -82,6 +87,7 @@ struct WebhookParts {
   kube::Client& reader;  // it only reads, on every replica
   io::Metrics& metrics;
   io::Log log;
+  Denials denials = Denials::told;
 };
 // An admission webhook as it is registered: every replica answers the API server.
 Route webhook_route(const WebhookParts& parts, std::string path, AdmissionEndpoint::Judge judge);

@@ -112,6 +112,28 @@ io::Task<io::ServerResponse> Leader::answer(LeaderRequest wanted) {
   co_return response;
 }
 
+io::Task<io::Result<std::string>> Leader::post(std::string path, std::string body, std::string key,
+                                               io::Duration limit) {
+  const std::string holder = holder_();
+  if (holder.empty()) co_return io::fail(io::ErrorKind::connect, "no replica leads at the moment");
+  const Outcome<std::string> ip = co_await ip_of(holder);
+  if (!ip) co_return io::fail(io::ErrorKind::connect, ip.error().text);
+  io::HttpRequest request;
+  request.method = "POST";
+  request.url = fmt::format("https://{}:{}{}", url_host(*ip), port_, encoded_target(path, ""));
+  request.headers = {{"Accept", "application/json"}, {"Content-Type", "application/json"}, {kPassedOn, "true"}};
+  request.body = std::move(body);
+  request.connect_timeout = limit;
+  request.timeout = limit;
+  request.pinned_key = std::move(key);
+  auto answer = co_await http_.send(std::move(request));
+  if (answer && answer->status == 200) co_return std::move(answer->body);
+  address_.reset();
+  co_return io::fail(io::ErrorKind::connect,
+                     answer ? fmt::format("the leader {} answers with status {}", holder, answer->status)
+                            : fmt::format("the leader {} does not answer: {}", holder, answer.error().message));
+}
+
 Leader::Outcome<io::HttpRequest> Leader::request_to(const std::string& holder, const std::string& ip,
                                                     LeaderRequest wanted) const {
   io::HttpRequest request;

@@ -53,6 +53,9 @@ class Leader {
   // The leader's answer; otherwise {"error":"…"} with status 502 (it cannot be reached, or is not known for sure) or
   // 503 (nobody leads).
   io::Task<io::ServerResponse> answer(LeaderRequest request);
+  // What the leader answers with 200 to a body of JSON that is posted; otherwise why there is no answer. It proves
+  // itself with `key`, as io::HttpRequest wants it, whoever holds the lock.
+  io::Task<io::Result<std::string>> post(std::string path, std::string body, std::string key, io::Duration limit);
 
  private:
   struct Failed {

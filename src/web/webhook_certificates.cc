@@ -132,7 +132,7 @@ WebhookCertificates::WebhookCertificates(WebhookCertificatesParts p, WebhookCert
 
 Task<void> WebhookCertificates::run() {
   secret_.start();
-  configuration_.start();
+  if (has_configuration()) configuration_.start();
   for (;;) {
     const Ending ending = co_await round();
     const io::Duration pause = pause_after(ending);
@@ -145,7 +145,7 @@ io::Duration WebhookCertificates::pause_after(Ending ending) {
   failures_ = ending == Ending::failed ? failures_ + 1 : 0;
   if (ending == Ending::again) return io::Duration::zero();
   if (ending == Ending::failed) return std::min<io::Duration>(io::seconds{1 << std::min(failures_, 6)}, kLongestRetry);
-  const bool watched = secret_.synced() && configuration_.synced();
+  const bool watched = secret_.synced() && (configuration_.synced() || !has_configuration());
   const io::Duration regular = watched ? kWatched : kUnwatched;
   return std::clamp<io::Duration>(look_again_ - loop_.wall_now(), kShortestPause, regular);
 }
@@ -153,11 +153,12 @@ io::Duration WebhookCertificates::pause_after(Ending ending) {
 // First the configuration, then the Secret: a bundle is written only over a configuration that was read before the
 // Secret it comes from, so a replica that is behind can never put an older bundle over a newer one.
 Task<WebhookCertificates::Ending> WebhookCertificates::round() {
-  const auto configuration = co_await read_configuration();
+  std::optional<Configuration> configuration;
+  if (has_configuration()) configuration = co_await read_configuration();
   const auto secret = co_await read_secret();
   if (!secret) co_return Ending::failed;
   const std::string bundle = secret->kept.bundle();
-  const bool published = configuration && configuration->trusts(bundle);
+  const bool published = has_configuration() ? configuration && configuration->trusts(bundle) : last_bundle_ == bundle;
   auto step = next_step(secret->kept, loop_.wall_now(), published, options_.rotation);
   if (!step) {
     problems_.raise(kSecretProblem, "no certificate for the webhook can be made: " + step.error().message);
@@ -165,8 +166,13 @@ Task<WebhookCertificates::Ending> WebhookCertificates::round() {
   }
   if (step->keep) co_return co_await keep(*secret, std::move(*step));
   serve(secret->kept.serving);
+  bundle_ = bundle;
   problems_.clear(kSecretProblem);
   look_again_ = step->look_again;
+  if (!has_configuration()) {
+    trusted(bundle);
+    co_return Ending::done;
+  }
   if (!configuration) co_return Ending::failed;
   if (!published) co_return co_await publish(*configuration, bundle);
   trusted(bundle);

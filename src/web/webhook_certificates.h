@@ -23,10 +23,12 @@
 namespace careen::web {
 
 struct WebhookCertificatesOptions {
-  std::string ns;             // of the Secret and the Service
-  std::string secret;         // name
-  std::string service;        // through which the API server reaches us
-  std::string configuration;  // name of the ValidatingWebhookConfiguration
+  std::string ns;       // of the Secret and the Service
+  std::string secret;   // name
+  std::string service;  // through which the API server reaches us
+  // Name of the ValidatingWebhookConfiguration that gets the authorities to trust; empty: whoever registers the webhook
+  // asks for them.
+  std::string configuration;
   // Further hosts under which we are reached, by URL instead of the Service: when careen runs outside the cluster.
   std::vector<std::string> hosts = {};
   // Lifetimes; the names are filled in.
@@ -53,6 +55,8 @@ class WebhookCertificates {
 
   // What to serve; null until the Secret was read or made. Another pointer is another certificate.
   std::shared_ptr<const io::KeyPair> current() const { return serving_; }
+  // The authorities that the API server is to trust, as PEM; empty until there are any.
+  const std::string& bundle() const { return bundle_; }
   // There is a certificate and the API server has been told whom to trust, once.
   bool ready() const { return serving_ != nullptr && published_once_; }
 
@@ -70,6 +74,7 @@ class WebhookCertificates {
   io::Task<std::optional<Secret>> read_secret();
   io::Task<Ending> keep(const Secret& before, RotationStep step);
   io::Task<Ending> publish(const Configuration& configuration, std::string bundle);
+  bool has_configuration() const { return !options_.configuration.empty(); }
   bool is_ours(kube::JsonView client_config) const;
   void serve(const io::KeyPair& pair);
   // The configuration has the bundle.
@@ -85,6 +90,7 @@ class WebhookCertificates {
 
   std::shared_ptr<const io::KeyPair> serving_;
   bool published_once_ = false;
+  std::string bundle_;              // of what serves
   std::deque<io::Steady> repairs_;  // the latest times when the bundle had been changed by others
   std::string last_bundle_;         // that was there
   io::Wall look_again_{};

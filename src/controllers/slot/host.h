@@ -33,7 +33,8 @@ class Random;
 
 namespace careen::limits {
 class Desk;
-}
+class WebhookState;
+}  // namespace careen::limits
 
 namespace careen::kube {
 class AtomPool;
@@ -111,6 +112,8 @@ struct Host {
   limits::Desk* limits = nullptr;
   // The MaintenanceLimits themselves, for whoever writes their status; null with `limits`.
   kube::Store<kube::Object>* limit_objects = nullptr;
+  // Whether the API server asks careen about what others do, which limits may need; null with `limits`.
+  limits::WebhookState* limit_webhook = nullptr;
 };
 
 }  // namespace careen::controllers
