@@ -43,8 +43,15 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- define "careen.webhook" -}}
 {{- if and .Values.webhook.enabled (has "nodemaintenance" .Values.controllers) (not .Values.dryRun) }}true{{ end -}}
 {{- end -}}
+{{- /* The webhook of limits of mode Queue and Enforce, which careen registers itself. */ -}}
+{{- define "careen.limitWebhook" -}}
+{{- if and .Values.limitWebhook.enabled (has "requests" .Values.controllers) (not .Values.dryRun) }}true{{ end -}}
+{{- end -}}
+{{- define "careen.servesWebhook" -}}
+{{- if or (include "careen.webhook" .) (include "careen.limitWebhook" .) }}true{{ end -}}
+{{- end -}}
 {{- define "careen.selfSigned" -}}
-{{- if and (include "careen.webhook" .) (eq .Values.webhook.certificate "selfSigned") }}true{{ end -}}
+{{- if and (include "careen.servesWebhook" .) (eq .Values.webhook.certificate "selfSigned") }}true{{ end -}}
 {{- end -}}
 
 {{- /* The leases that careen changes in its own namespace: locks, as the controllers are; ledger. */ -}}
