@@ -37,7 +37,8 @@ Gate::Gate(GateParts parts)
       registration_(
           {p_.loop, p_.cluster.client(), p_.client, p_.desk, p_.state, p_.metrics, p_.problems, p_.random, p_.log},
           p_.configuration),
-      governors_({p_.loop, p_.client, p_.nodes, p_.desk, p_.ledger, p_.problems, p_.log}) {}
+      governors_({p_.loop, p_.client, p_.nodes, p_.desk, p_.ledger, p_.problems, p_.log}),
+      needed_(p_.loop) {}
 
 Task<io::Result<std::string>> Gate::no_way() {
   co_return io::fail(io::ErrorKind::connect, "this replica serves no webhook, so it asks no other");
@@ -62,15 +63,17 @@ void Gate::served(turnstile::Reach reach) {
 }
 
 Task<void> Gate::run() {
-  changes_ = p_.desk.on_change([this] { look_whether_pods_are_needed(); });
-  look_whether_pods_are_needed();
+  changes_ = p_.desk.on_change([this] { look_whether_it_is_needed(); });
+  look_whether_it_is_needed();
+  co_await needed_.wait();
   co_await turnstile_.run();
 }
 
-// They are many, so nobody keeps them who is asked nothing.
-void Gate::look_whether_pods_are_needed() {
-  if (!p_.watch_pods || !turnstile::wanted_by(p_.desk).evictions) return;
-  std::exchange(p_.watch_pods, nullptr)();
+// Pods are many, so nobody keeps them who is asked nothing.
+void Gate::look_whether_it_is_needed() {
+  if (needed_.is_open() || !turnstile::wanted_by(p_.desk).evictions) return;
+  needed_.open();
+  p_.watch_pods();
 }
 
 Task<void> Gate::lead() {

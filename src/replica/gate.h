@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "io/log.h"
+#include "io/sync.h"
 #include "limits/foreign_places.h"
 #include "limits/webhook_state.h"
 #include "turnstile/governors.h"
@@ -64,7 +65,7 @@ class Gate {
  private:
   bool decides() const;
   static io::Task<io::Result<std::string>> no_way();
-  void look_whether_pods_are_needed();
+  void look_whether_it_is_needed();
 
   // A controller that takes longer to know its own is not waited for: its nodes show what they are.
   static constexpr io::Duration kWaitsForOthers = io::seconds{60};
@@ -76,6 +77,7 @@ class Gate {
   turnstile::Registration registration_;
   turnstile::Governors governors_;
   io::Subscription changes_;
+  io::Gate needed_;  // some limit makes others wait, or has
   bool leading_ = false;
   io::Steady leading_since_{};
 };

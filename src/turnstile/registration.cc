@@ -191,12 +191,13 @@ Task<void> Registration::round() {
   p_.state.set(State::serving);
 }
 
-// A predecessor may have left one. Where we may not even look, none of us has made one.
+// A predecessor may have left one, unless it served no webhook either. Where we may not even take it away, none of us
+// has made it.
 Task<void> Registration::take_away() {
   p_.problems.clear(kProblem);
   p_.state.set(State::unwanted);
   there_.stop();
-  if (gone_) co_return;
+  if (gone_ || !reach_) co_return;
   const auto answer = co_await p_.client.remove(kConfigurations, "", name_);
   if (answer) p_.log.info("the API server asks about no evictions any more", "configuration", name_);
   gone_ = answer || answer.error().not_found() || answer.error().code == 403;

@@ -141,6 +141,38 @@ class LimitWebhookTest(MaintenanceTest):
         self.assertLessEqual(len(out.most), 3, f"{UNSAFE}more nodes out than the limit allows: {out.most}")
         self.assertEqual(len(out.most), 3, "and as many as it allows")
 
+    def _replica(self, name, address):
+        """As in a pod. The API server calls the second one, whoever leads."""
+        pods = f"/api/v1/namespaces/{self.namespace}/pods"
+        self.api.create(pods, {"metadata": {"name": name}, "spec": {
+            "schedulerName": "nobody", "containers": [{"name": "careen", "image": "example.com/careen"}]}})
+        self.api.patch(f"{pods}/{name}/status", {"status": {"podIP": address, "podIPs": [{"ip": address}]}})
+        return self.start_elected(None, "--controllers=requests", f"--webhook-bind-address={address}:{self.port}",
+                                  "--webhook-self-signed", "--webhook-host=127.0.0.3", "--webhook-host=127.0.0.2",
+                                  "--webhook-configuration=", "--webhook-secret=careen-webhook-tls", address=address,
+                                  environment={"POD_NAME": name}).wait_ready()
+
+    def test_a_replica_that_does_not_lead(self):
+        """It asks the one that does; and when that one is gone nobody has lost his place or gets another's."""
+        one, other = self._workers(2)
+        leader = self._replica("careen-a", "127.0.0.2")
+        self._limit(1)
+        self._registered(["pods/eviction"])
+        follower = self._replica("careen-b", "127.0.0.3")
+        first = self._drain(one)
+        self.assertEqual(first.wait(30), 0, first.output())
+        second = self._drain(other)
+        poll(lambda: "in limit workers (1 of 1: 1 kubectl on " + one in second.output(), 30,
+             "kubectl to print why it waits: " + second.output())
+        self.assertGreaterEqual(follower.metrics().sum("careen_limit_webhook_answers_total", answer="leader"), 2)
+        self.assertEqual(leader.metrics().sum("careen_limit_webhook_answers_total", answer="admitted"), 1)
+        leader.kill()
+        poll(lambda: follower.metrics().sum("careen_limit_webhook_answers_total", answer="waits") >= 1, 60,
+             "the other one to lead, and to let nobody else go")
+        self.assertEqual(len(self.pods(other)), 2)
+        cordon(self.api, one, False)
+        self.assertEqual(second.wait(60), 0, second.output())
+
     def test_single_evictions_pass(self):
         """A node that stays waits for nobody."""
         one, other = self._workers(2)
