@@ -27,6 +27,8 @@ void add_admitted(const budget::Ledger& ledger, std::vector<Claim>& all) {
   std::set<std::pair<std::string, std::string>> known;  // UID and who
   for (const Claim& claim : all) known.emplace(claim.uid, claim.who);
   for (const auto& [key, entry] : ledger.entries()) {
+    // What limits remember of nodes is nobody's claim.
+    if (entry.admission.by.find('/') == std::string::npos) continue;
     if (!known.contains({entry.admission.uid, entry.admission.by})) all.push_back(claim_of(entry.admission));
   }
 }

@@ -1,0 +1,164 @@
+// MaintenanceLimits as a whole careen finds them: not served, served later, read, and not readable.
+#include "replica/limits_watch.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "controllers/slot/definition.h"
+#include "kube/cache.h"
+#include "limits/desk.h"
+#include "limits/limit.h"
+#include "replica/model_process.h"
+#include "sim/api_server.h"
+#include "sim/cluster.h"
+#include "sim/network.h"
+
+namespace careen::replica {
+namespace {
+
+using io::minutes;
+using io::seconds;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+
+constexpr const char* kIdleConfig = "intervals: {requeue: 30s}\nprofiles:\n- name: p\n";
+
+class LimitsWatchTest : public testing::Test {
+ protected:
+  LimitsWatchTest() {
+    cluster.network.treat = [this](const sim::Sending& sending) {
+      sim::Treatment treatment;
+      const bool about_limits = sending.request.path.find(refused_path) != std::string::npos;
+      if (refuse != 0 && about_limits)
+        treatment.refuse = sim::ApiServer::refusal(refuse, "No", "limits are not for you");
+      return treatment;
+    };
+    cluster.api.put("/api/v1/nodes/n1", kube::Json::object({{"kind", "Node"}, {"apiVersion", "v1"}}));
+  }
+  void ask(const std::string& method, const std::string& path, const kube::Json& body) {
+    kube::Request request;
+    request.method = method;
+    request.path = path;
+    request.body = body.dump();
+    request.content_type = "application/json";
+    const kube::Response response = cluster.api.handle(request, {"people"});
+    ASSERT_LT(response.status, 300) << response.body;
+  }
+  void serve() { ask("POST", controllers::kDefinitionsPath, controllers::shipped_definition("maintenancelimit")); }
+  void limit(const char* name, int nodes) {
+    auto object = kube::Json::object({{"kind", "MaintenanceLimit"}, {"apiVersion", "repairman.k8s.io/v1"}});
+    object.set({"metadata", "name"}, name).set({"spec", "type"}, "node").set({"spec", "maxUnavailable"}, nodes);
+    ask("POST", limits::kLimitResource.path(), object);
+  }
+  Replica& start() {
+    careen = std::make_unique<ModelProcess>(time, cluster, kIdleConfig);
+    return careen->replica();
+  }
+  limits::Desk& desk() { return *careen->replica().limits(); }
+  bool allows(limits::Rank rank = limits::Rank::campaign) {
+    return desk().ask({"n1", "profile/p", "profile/p", rank, careen->replica().now()}).allowed;
+  }
+  bool soon_allows(bool wanted, io::Duration within) {
+    return time.run_until([&] { return allows() == wanted; }, within);
+  }
+  std::string problem() {
+    const auto& open = careen->replica().problems().open();
+    const auto it = open.find("limits");
+    return it == open.end() ? "" : it->second;
+  }
+
+  io::VirtualTime time;
+  std::unique_ptr<io::Loop> server = time.make_loop();
+  sim::Cluster cluster{*server};
+  int refuse = 0;  // with this code, what is about limits
+  std::string refused_path = "repairman.k8s.io";
+  std::unique_ptr<ModelProcess> careen;
+};
+
+TEST_F(LimitsWatchTest, WhereTheKindIsNotServedThereAreNoLimits) {
+  start();
+  EXPECT_FALSE(allows()) << "not before it is known";
+  ASSERT_TRUE(soon_allows(true, seconds{10}));
+  EXPECT_TRUE(careen->replica().problems().open().empty());
+  EXPECT_FALSE(desk().limited("n1"));
+}
+
+TEST_F(LimitsWatchTest, LimitsCountFromTheStart) {
+  serve();
+  limit("workers", 0);
+  start();
+  ASSERT_TRUE(time.run_until([&] { return desk().is_known(); }, seconds{30}));
+  EXPECT_FALSE(allows());
+  EXPECT_NE(desk().find("workers"), nullptr);
+  EXPECT_EQ(careen->replica().limit_objects()->size(), 1u);
+  EXPECT_THAT(careen->replica().metrics().expose(), HasSubstr("careen_limit_cap{group=\"\",limit=\"workers\"} 0"));
+}
+
+TEST_F(LimitsWatchTest, TheyAreFoundWhenTheyAreServedLaterAndGoneWhenTheKindIs) {
+  start();
+  ASSERT_TRUE(soon_allows(true, seconds{10}));
+  serve();
+  limit("workers", 0);
+  ASSERT_TRUE(soon_allows(false, seconds{40}));
+  time.run_for(minutes{1});
+  EXPECT_FALSE(allows());
+  ask("DELETE", std::string(controllers::kDefinitionsPath) + "/maintenancelimits.repairman.k8s.io", {});
+  ASSERT_TRUE(soon_allows(true, minutes{2}));
+  time.run_for(minutes{2});
+  EXPECT_TRUE(allows());
+  EXPECT_TRUE(careen->replica().problems().open().empty());
+}
+
+TEST_F(LimitsWatchTest, WhatCannotBeReadAdmitsNothing) {
+  serve();
+  refuse = 500;
+  refused_path = "maintenancelimits";
+  start();
+  time.run_for(minutes{10});
+  EXPECT_FALSE(allows());
+  EXPECT_THAT(problem(), HasSubstr("no node is admitted to any maintenance until it can be"));
+  refuse = 0;
+  ASSERT_TRUE(soon_allows(true, minutes{2}));
+  EXPECT_EQ(problem(), "");
+}
+
+TEST_F(LimitsWatchTest, AMissingRightIsGivenUpAfterMinutes) {
+  serve();
+  refuse = 403;
+  refused_path = "maintenancelimits";
+  start();
+  time.run_for(minutes{2});
+  EXPECT_FALSE(allows());
+  EXPECT_THAT(problem(), HasSubstr("or has been refused for 3m"));
+  ASSERT_TRUE(soon_allows(true, minutes{2}));
+  EXPECT_THAT(problem(), HasSubstr("careen goes on as if there were none until it may list and watch"));
+  limit("workers", 0);
+  refuse = 0;
+  ASSERT_TRUE(soon_allows(false, minutes{3}));
+  EXPECT_EQ(problem(), "");
+}
+
+TEST_F(LimitsWatchTest, WhoTakesTheRightAwayRaisesNoLimit) {
+  serve();
+  limit("workers", 0);
+  start();
+  ASSERT_TRUE(time.run_until([&] { return desk().is_known(); }, seconds{30}));
+  refuse = 403;
+  cluster.network.end_streams();
+  time.run_for(minutes{10});
+  EXPECT_TRUE(desk().is_known());
+  EXPECT_FALSE(allows());
+  EXPECT_THAT(problem(), HasSubstr("with the limits that it knew"));
+}
+
+TEST_F(LimitsWatchTest, AServerThatDoesNotAnswerMakesNoLimitsWhereThereWereNone) {
+  start();
+  ASSERT_TRUE(soon_allows(true, seconds{10}));
+  refuse = 503;
+  time.run_for(minutes{2});
+  EXPECT_TRUE(allows());
+}
+
+}  // namespace
+}  // namespace careen::replica
