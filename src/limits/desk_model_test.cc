@@ -22,7 +22,6 @@ constexpr const char* kSpecs[] = {
     R"({"type":"node","maxUnavailable":2,"mode":"Queue","unit":"rack"})",
     R"({"limit":40,"type":"node","policies":["NotReady","Unschedulable"]})",
     R"({"type":"node","maxUnavailable":"no"})",
-    R"({"type":"deployment","maxUnavailable":1})",
 };
 constexpr const char* kWhos[] = {"profile/p", "profile/q", "nodemaintenance/m", "request/r", "foreign/karpenter"};
 

@@ -103,7 +103,8 @@ TEST_F(LimitsWatchTest, TheyAreFoundWhenTheyAreServedLaterAndGoneWhenTheKindIs) 
   ASSERT_TRUE(soon_allows(false, seconds{40}));
   time.run_for(minutes{1});
   EXPECT_FALSE(allows());
-  ask("DELETE", std::string(controllers::kDefinitionsPath) + "/maintenancelimits.repairman.k8s.io", {});
+  ask("DELETE", std::string(controllers::kDefinitionsPath) + "/maintenancelimits.repairman.k8s.io",
+      kube::Json::object());
   ASSERT_TRUE(soon_allows(true, minutes{2}));
   time.run_for(minutes{2});
   EXPECT_TRUE(allows());
@@ -136,6 +137,7 @@ TEST_F(LimitsWatchTest, AMissingRightIsGivenUpAfterMinutes) {
   limit("workers", 0);
   refuse = 0;
   ASSERT_TRUE(soon_allows(false, minutes{3}));
+  time.run_for(seconds{5});
   EXPECT_EQ(problem(), "");
 }
 
