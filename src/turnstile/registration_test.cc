@@ -32,16 +32,19 @@ class RegistrationTest : public testing::Test, public limits::DeskWorld {
               "versions":[{"name":"v1","served":true,"storage":true,"schema":{"openAPIV3Schema":{"type":"object",
               "x-kubernetes-preserve-unknown-fields":true}}}]}})"));
     open();
+    open_registration();
+    work.spawn(registration->run());
+    time.run_for(seconds{3});
+  }
+  void TearDown() override { work.cancel(); }
+  void open_registration() {
     registration.emplace(RegistrationParts{*loop, client, client, *desk, state, metrics, problems, random, io::Log{}},
                          "careen-limits");
     registration->reach([this](const std::string& path) -> io::Result<Json> {
       if (authority.empty()) return io::fail(io::ErrorKind::file, "ca.crt cannot be read");
       return Json::object({{"caBundle", authority}, {"service", Json::object({{"name", "careen"}, {"path", path}})}});
     });
-    work.spawn(registration->run());
-    time.run_for(seconds{3});
   }
-  void TearDown() override { work.cancel(); }
   void mode(const std::string& mode) {
     limit("workers", R"({"type":"node","maxUnavailable":1,"mode":")" + mode + R"("})");
     time.run_for(seconds{3});
@@ -86,8 +89,7 @@ TEST_F(RegistrationTest, NobodyIsAskedWhereAllLimitsObserve) {
 TEST_F(RegistrationTest, WhatAPredecessorLeftGoes) {
   work.cancel();
   api.put(kPath, Json::object({{"webhooks", Json::array()}}));
-  registration.emplace(RegistrationParts{*loop, client, client, *desk, state, metrics, problems, random, io::Log{}},
-                       "careen-limits");
+  open_registration();
   work.spawn(registration->run());
   time.run_for(seconds{3});
   EXPECT_FALSE(api.object(kPath).view().is_object());
