@@ -18,6 +18,7 @@ constexpr AddCommand kCommands[] = {
     add_explain_command,            //
     add_status_command,             //
     add_top_command,                //
+    add_budget_command,             //
     add_plan_command,               //
     add_snapshot_command,           //
     add_gather_command,             //

@@ -8,6 +8,7 @@ class Commands;
 void add_explain_command(Commands& commands);
 void add_status_command(Commands& commands);
 void add_top_command(Commands& commands);
+void add_budget_command(Commands& commands);
 void add_plan_command(Commands& commands);
 void add_snapshot_command(Commands& commands);
 void add_gather_command(Commands& commands);

@@ -48,6 +48,7 @@ class Page {
     story_["profiles"].for_each_element([this](JsonView profile) { add_profile(profile); });
     story_["drains"].for_each_element([this](JsonView drain) { add_drain(drain); });
     add_objects();
+    add_limits();
     add_pending();
     add_timeline();
     return std::move(lines_);
@@ -185,6 +186,16 @@ class Page {
       if (const std::string waits = shown(object["waits"]); !waits.empty()) add_fact("  ", "waits", waits);
       const std::string error = shown(object["error"]);
       if (!error.empty()) add_text("  ", verdict_mark(screen_, "error") + " ", error, Colour::yellow);
+    });
+  }
+
+  void add_limits() {
+    if (story_["limits"].size() == 0) return;
+    blank();
+    lines_.push_back(screen_.paint(Colour::bold, "limits over all actors"));
+    story_["limits"].for_each_element([this](JsonView reason) {
+      const auto tree = why_lines(reason, screen_, "  ", width_);
+      lines_.insert(lines_.end(), tree.begin(), tree.end());
     });
   }
 

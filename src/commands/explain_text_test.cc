@@ -45,6 +45,12 @@ drain for profile/os-update: draining since 2026-03-02T09:55:00Z (5m ago)
 nodemaintenance/firmware: Running, 16 %, 5 pods left
   reason      new firmware
 
+limits over all actors
+  ✗ profile os-update waits for place 2 in limit workers (1 of 1: 1 kubectl on
+    node-8 since 3 h)
+  · limit workers: 1 of 40 nodes may be out, 1 is
+  └─ · 1 kubectl on node-8 for 3h
+
 notifications that are not sent yet
   ! mail of profile os-update, due 2026-03-02T09:59:00Z (60s ago), 2 attempts:
     connection refused

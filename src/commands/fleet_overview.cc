@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "cli/terminal_table.h"
+#include "cli/why_tree.h"
+#include "commands/budget_text.h"
 #include "commands/fleet_parts.h"
 #include "commands/fleet_text.h"
 #include "commands/view_words.h"
@@ -82,8 +84,13 @@ std::vector<Line> overview_lines(const FleetModel& fleet, const Screen& screen, 
   std::vector<Line> lines = {fit(leader_line(fleet), width)};
   const auto alarms = alarm_lines(fleet["pauses"], fleet["problems"], screen, width, now);
   lines.insert(lines.end(), alarms.begin(), alarms.end());
+  for (const std::string& alarm : limit_alarms(fleet["limits"])) {
+    const std::string text = fit(alarm, width > 2 ? width - 2 : 1);
+    lines.push_back(verdict_mark(screen, "error") + " " + screen.paint(Colour::yellow, text));
+  }
   add_section(lines, {"PROFILE", "OPERATIONAL", "REQUIRED", "IN MAINTENANCE"}, profile_rows(fleet), width);
   add_section(lines, {"BUDGET", "USED", "WAITING", "FREE", "HELD BY", "SCOPE"}, budget_rows(fleet, now), width);
+  add_section(lines, limit_header(), limit_rows(fleet["limits"], now), width);
   add_section(lines, {"DRAIN", "BY", "STATE", "DONE", "LEFT", "AGE", "BLOCKED BY"}, drain_rows(fleet, now), width);
   return lines;
 }

@@ -27,6 +27,7 @@ TEST(FleetText, OverviewAt120Columns) {
             R"(3 nodes, 1 cordoned, 1 not ready; careen 0.1.0, led by careen-0_x
 ! profile repair is paused by ana@host since 2026-03-02T09:00:00Z (60m ago)
 ! watch pods: the list of pods is refused, since 2026-03-02T09:58:00Z (2m ago)
+! limit workers/eu-de-1b: 3 nodes are out where 2 may be; counted last: kured (node-9)
 
 PROFILE     OPERATIONAL   REQUIRED   IN MAINTENANCE
 os-update   1             1          1
@@ -34,6 +35,10 @@ repair      3             0          0
 
 BUDGET                 USED   WAITING   FREE   HELD BY   SCOPE
 few (maxMaintenance)   1/1    1         -      node-2    all nodes in the cluster
+
+LIMIT     GROUP      CAP   USED   FREE   MISSING   WAITING   USED BY
+workers   eu-de-1a   4     4      0      0         2         profile/os-update 2, karpenter 1 (node-7, 12m), kubectl 1 …
+workers   eu-de-1b   2     3      -1     1         0         kured 2, missing 1 (node-6)
 
 DRAIN    BY                  STATE      DONE   LEFT   AGE   BLOCKED BY
 node-2   profile/os-update   draining   50%    2/4    5m    shop/db-0: waiting for budget shop/db (and 1 pod more)
@@ -63,6 +68,10 @@ repair     ████████████████  3 operational     0
 
 BUDGETS
 few (maxMaintenance)  ████████████████  1/1      all nodes in the cluster  1 wa…
+
+LIMITS
+workers/eu-de-1a  ████████████████  4/4      profile/os-update 2, karpenter 1 (…
+workers/eu-de-1b  ████████████████  3/2      kured 2, missing 1 (node-6)
 
 DRAINS
 node-2  ████████░░░░░░░░  2/4 gone      5m      profile/os-update  shop/db-0: w…

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "cli/terminal_table.h"
+#include "commands/budget_text.h"
 #include "commands/fleet_parts.h"
 #include "commands/fleet_text.h"
 #include "commands/view_words.h"
@@ -35,11 +36,9 @@ class Top {
     if (!trouble.empty()) out.push_back(line().add(trouble, Colour::bold_red).line());
     const auto alarms = alarm_lines(fleet_["pauses"], fleet_["problems"], screen_, size_.width, now_);
     out.insert(out.end(), alarms.begin(), alarms.end());
-    std::vector<Section> sections = {{"NODES", profile_lines()},
-                                     {"BUDGETS", budget_lines()},
-                                     {"DRAINS", drain_lines()},
-                                     {"NEXT", next_lines()},
-                                     {"LATEST", timeline_lines(), true}};
+    std::vector<Section> sections = {{"NODES", profile_lines()}, {"BUDGETS", budget_lines()},
+                                     {"LIMITS", limit_lines()},  {"DRAINS", drain_lines()},
+                                     {"NEXT", next_lines()},     {"LATEST", timeline_lines(), true}};
     std::erase_if(sections, [](const Section& section) { return section.lines.empty(); });
     grant(sections, size_.height > out.size() ? size_.height - out.size() : 0);
     for (const Section& section : sections) append(section, out);
@@ -130,6 +129,25 @@ class Top {
                         .add(shown(budget["scope"]), Colour::dim)
                         .add(waiting > 0 ? fmt::format("  {} waiting", waiting) : "", Colour::yellow)
                         .add(budget["holders"].size() > 0 ? "  " + list_text(budget["holders"], 5) : "")
+                        .line());
+    });
+    return out;
+  }
+
+  std::vector<Line> limit_lines() const {
+    size_t widest = 0;
+    const JsonView groups = fleet_["limits"]["groups"];
+    groups.for_each_element([&](JsonView group) { widest = std::max(widest, text_width(shown(group["name"]))); });
+    std::vector<Line> out;
+    groups.for_each_element([&](JsonView group) {
+      const int64_t used = count_of(group["used"]), cap = count_of(group["cap"]), waiting = count_of(group["waiting"]);
+      const double share = cap <= 0 ? 1 : std::min(1.0, static_cast<double>(used) / static_cast<double>(cap));
+      out.push_back(line()
+                        .column(shown(group["name"]), std::min(widest, kMostName))
+                        .bar(kOverviewBarWidth, share, used >= cap ? Colour::yellow : Colour::green)
+                        .column(fmt::format("{}/{}", used, cap), 7, used > cap ? Colour::bold_red : Colour::plain)
+                        .add(used_by(group, now_))
+                        .add(waiting > 0 ? fmt::format("  {} waiting", waiting) : "", Colour::yellow)
                         .line());
     });
     return out;

@@ -12,6 +12,7 @@
 #include "cli/completion.h"
 #include "cli/test_screen.h"
 #include "cli/yaml_text.h"
+#include "commands/budget_text.h"
 #include "commands/explain_text.h"
 #include "commands/fleet_text.h"
 #include "commands/plan_report.h"
@@ -171,6 +172,10 @@ TEST_P(HostileText, InTheFleet) {
   for (const bool in_times : {false, true}) {
     const FleetModel fleet = evil_fleet(in_times);
     check("overview", [&](Screen& screen) { print(screen, overview_lines(fleet, screen, kHostileTime)); });
+    check("budget", [&](Screen& screen) {
+      print(screen, budget_lines(fleet["limits"], screen, kHostileTime, {}, 0));
+      print(screen, budget_lines(fleet["limits"], screen, kHostileTime, {}, 60));
+    });
     check("top", [&](Screen& screen) { print(screen, top_lines(fleet, screen, kHostileTime, kWorse)); });
   }
 }

@@ -20,6 +20,26 @@ inline constexpr std::string_view kFleet = R"({
       "waits": "waits for window night", "wake": "2026-03-02T22:00:00Z"}]}],
   "budgets": [{"kind": "maxMaintenance", "name": "few", "scope": "all nodes in the cluster", "max": 1, "used": 1,
     "reserved": 0, "holders": ["node-2"], "waiting": 1}],
+  "limits": {"count": 2, "groups": [
+    {"limit": "workers", "values": ["eu-de-1a"], "name": "workers/eu-de-1a", "mode": "Queue", "total": 40,
+     "expected": 40, "cap": 4, "used": 4, "free": 0, "missing": 0, "parallel": 4, "working": 3, "waiting": 2, "usedBy": [
+       {"actor": "profile/os-update", "count": 2, "nodes": [
+         {"node": "node-2", "what": "out", "since": "2026-03-02T09:30:00Z"},
+         {"node": "node-3", "what": "admitted", "since": "2026-03-02T09:50:00Z"}]},
+       {"actor": "karpenter", "count": 1, "nodes": [
+         {"node": "node-7", "what": "taint karpenter.sh/disrupted", "since": "2026-03-02T09:48:00Z"}]},
+       {"actor": "kubectl", "count": 1, "nodes": [
+         {"node": "node-8", "what": "cordoned", "since": "2026-03-02T07:00:00Z"}]}], "overshoot": []},
+    {"limit": "workers", "values": ["eu-de-1b"], "name": "workers/eu-de-1b", "mode": "Queue", "total": 20,
+     "expected": 21, "cap": 2, "used": 3, "free": -1, "missing": 1, "parallel": 2, "working": 2, "waiting": 0, "usedBy": [
+       {"actor": "kured", "count": 2, "nodes": [{"node": "node-9", "what": "rebooted"}, {"node": "node-10", "what": "rebooted"}]},
+       {"actor": "missing", "count": 1, "nodes": [{"node": "node-6", "what": "deleted while it was out"}]}],
+     "overshoot": [{"node": "node-9", "actor": "kured"}]}],
+   "waiting": 2, "queue": [
+    {"place": 1, "node": "node-4", "who": "cloud/aws", "actor": "cloud/aws", "rank": "deadline",
+     "since": "2026-03-02T09:55:00Z", "limits": ["workers/eu-de-1a"], "expected": "2026-03-02T10:20:00Z"},
+    {"place": 2, "node": "node-5", "who": "foreign/kubectl", "actor": "foreign/kubectl", "rank": "person",
+     "since": "2026-03-02T09:15:00Z", "limits": ["workers/eu-de-1a"]}]},
   "drains": [{"node": "node-2", "owner": "profile/os-update", "phase": "draining", "percent": 50,
     "begun": "2026-03-02T09:55:00Z", "total": 4, "left": 2, "pods": [
       {"namespace": "shop", "name": "db-0", "stage": "blocked", "since": "2026-03-02T09:56:00Z",
@@ -56,6 +76,10 @@ inline constexpr std::string_view kStory = R"json({
       "reason": "waiting for budget shop/db, which allows 0 of 6 disruptions", "budget": "shop/db"}]}],
   "maintenances": [{"name": "firmware", "node": "node-17", "reason": "new firmware", "phase": "Running",
     "percent": 16, "pending": 5}],
+  "limits": [
+    {"verdict": "no", "text": "profile os-update waits for place 2 in limit workers (1 of 1: 1 kubectl on node-8 since 3 h)"},
+    {"verdict": "note", "text": "limit workers: 1 of 40 nodes may be out, 1 is", "children": [
+      {"verdict": "note", "text": "1 kubectl on node-8 for 3h"}]}],
   "pending": [{"instance": "mail", "profile": "os-update", "attempts": 2, "error": "connection refused",
     "since": "2026-03-02T09:59:00Z"}],
   "timeline": [{"time": "2026-03-02T08:00:00Z", "kind": "transition",

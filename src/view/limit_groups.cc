@@ -128,8 +128,8 @@ std::string group_of(const limits::Limit& limit, const kube::Node& node) {
 }
 
 Why group_why(const GroupState& group, const std::string& node, io::Wall now) {
-  const bool full = group.used >= group.cap;
-  Why why{full ? Why::Verdict::no : Why::Verdict::yes,
+  // A full limit is no answer to anything: only whoever waits for a place is held up by it.
+  Why why{Why::Verdict::note,
           fmt::format("limit {}: {} of {} nodes may be out, {} {}", group.name(), group.cap, group.expected, group.used,
                       group.used == 1 ? "is" : "are"),
           {}};

@@ -92,7 +92,7 @@ TEST_F(LimitGroups, ANodeThatWaitsIsToldWhoHasThePlaces) {
   time.run_for(seconds{5});
   const std::string told = reasons("n2");
   EXPECT_THAT(told, HasSubstr("- profile os-update waits for place 1 in limit workers (1 of 1: 1 kubectl on n1"));
-  EXPECT_THAT(told, HasSubstr("- limit workers: 1 of 2 nodes may be out, 1 is\n    1 kubectl on n1 for 3m5s\n"));
+  EXPECT_THAT(told, HasSubstr("  limit workers: 1 of 2 nodes may be out, 1 is\n    1 kubectl on n1 for 3m5s\n"));
   EXPECT_THAT(reasons("n1"), HasSubstr("counts for kubectl: cordoned"));
 }
 

@@ -188,12 +188,12 @@ Why drain_why(const drain::Key& key, const drain::Progress& progress) {
 }
 
 Why whole_why(const replica::Replica& replica, const kube::Node& node, const profiles::Decision* decision,
-              const Work& work, const drain::Holds& holds) {
+              const Work& work, const drain::Holds& holds, const std::vector<Why>& limits) {
   Why why = decision ? decision->why : Why{Verdict::note, "node " + node.name, {}};
   for (const Work::Part& part : work.parts()) {
     for (Why& reason : part.picture->reasons(node.name)) why.children.push_back(std::move(reason));
   }
-  for (Why& reason : limit_reasons(replica.limits(), node, replica.now())) why.children.push_back(std::move(reason));
+  why.children.insert(why.children.end(), limits.begin(), limits.end());
   for (const drain::Key& key : work.drains_of(node.name)) {
     if (const auto* progress = replica.drains().progress(key)) why.children.push_back(drain_why(key, *progress));
   }
@@ -227,9 +227,14 @@ void append_story(std::string& out, const Shown& shown, const kube::Node& node) 
     if (!picture) continue;
     for (const std::string& document : picture->documents_of(node.name)) array.next() += document;
   }
+  const std::vector<Why> limits = limit_reasons(replica.limits(), node, replica.now());
+  {
+    Members array(members.next("limits"), '[', ']');
+    for (const Why& reason : limits) append_why(array.next(), reason);
+  }
   append_pending(members.next("pending"), pending_notifications(node, profiles::controller_in(replica.hosted())));
   append_entries(members.next("timeline"), shown.chronicle.timeline().of_node(node.name));
-  append_why(members.next("why"), whole_why(replica, node, decision, work, holds));
+  append_why(members.next("why"), whole_why(replica, node, decision, work, holds, limits));
 }
 
 }  // namespace

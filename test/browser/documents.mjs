@@ -100,6 +100,28 @@ export function fleet(size) {
       {kind: "disruption", name: "infra/ingress", scope: "app=ingress: 28 of 40 pods needed", max: 40, used: 9, reserved: 4,
         holders: [], waiting: 0},
     ],
+    limits: {count: 3, groups: [
+      {limit: "workers", values: ["eu-1a"], name: "workers/eu-1a", mode: "Queue", total: 40, expected: 40, cap: 4, used: 4, free: 0,
+        missing: 0, parallel: 4, working: 3, waiting: 2, overshoot: [], usedBy: [
+          {actor: "profile/os-update", count: 2, nodes: [
+            {node: "node-0012", what: "out", since: minutes(-9)}, {node: "node-0030", what: "out", since: minutes(-14)}]},
+          {actor: "karpenter", count: 1, nodes: [{node: "node-0003", what: "taint karpenter.sh/disrupted", since: minutes(-4)}]},
+          {actor: "kubectl", count: 1, nodes: [{node: "node-0009", what: "cordoned", since: minutes(-190)}]}]},
+      {limit: "workers", values: ["eu-1b"], name: "workers/eu-1b", mode: "Queue", total: 39, expected: 40, cap: 4, used: 2, free: 2,
+        missing: 1, parallel: 4, working: 0, waiting: 0, overshoot: [], usedBy: [
+          {actor: "failure", count: 1, nodes: [{node: "node-0007", what: "not ready", since: minutes(-51)}]},
+          {actor: "missing", count: 1, nodes: [{node: "node-0200", what: "deleted while it was out", since: minutes(-20)}]}]},
+      {limit: "storage", values: [], name: "storage", mode: "Observe", total: 20, expected: 20, cap: 1, used: 2, free: -1, missing: 0,
+        parallel: 1, working: 2, waiting: 1, overshoot: [{node: "node-0015", actor: "kured"}], usedBy: [
+          {actor: "kured", count: 1, nodes: [{node: "node-0015", what: "reboots", since: minutes(-2)}]},
+          {actor: "profile/os-update", count: 1, nodes: [{node: "node-0030", what: "out", since: minutes(-14)}]}]}],
+      waiting: 3, queue: [
+        {place: 1, node: "node-0001", who: "foreign/kubectl", actor: "foreign/kubectl", rank: "person", since: minutes(-12),
+          limits: ["workers/eu-1a"], expected: minutes(16)},
+        {place: 2, node: "node-0004", who: "request/mr-x7k2p", actor: "request/rebooter", rank: "campaign", since: minutes(-33),
+          limits: ["workers/eu-1a"], expected: minutes(31)},
+        {place: 3, node: "node-0005", who: "profile/os-update", actor: "profile/os-update", rank: "campaign", since: minutes(-30),
+          limits: ["storage"]}]},
     claims: {count: 213, first: [
       {who: "terminal/ana@desk", node: "node-0007", since: minutes(-190), stage: "out", budgets: []},
       {who: "nodemaintenance/disk-swap", node: nodes[30 % size].name, since: minutes(-14), stage: "begun", budgets: []},

@@ -82,6 +82,10 @@ function hostileFleet() {
   hostile.problems = [{name: MARKUP, message: MARKUP, since: hostile.time}];
   hostile.budgets[0].name = hostile.budgets[0].scope = MARKUP;
   hostile.budgets[0].holders = [MARKUP];
+  Object.assign(hostile.limits.groups[0], {limit: MARKUP, name: MARKUP, mode: MARKUP, mistake: MARKUP, values: [MARKUP],
+    overshoot: [{node: MARKUP, actor: MARKUP}]});
+  Object.assign(hostile.limits.groups[0].usedBy[0], {actor: MARKUP, nodes: [{node: MARKUP, what: MARKUP}]});
+  Object.assign(hostile.limits.queue[0], {node: MARKUP, who: MARKUP, actor: MARKUP, rank: MARKUP, limits: [MARKUP]});
   Object.assign(hostile.claims.first[0], {who: MARKUP, node: MARKUP, budgets: [MARKUP]});
   hostile.timeline = [{time: hostile.time, kind: "error", node: row.name, text: MARKUP}];
   Object.assign(hostile.drains[0], {owner: MARKUP, errors: [MARKUP]});
@@ -93,6 +97,7 @@ function hostileStory(name) {
   const story = blockedStory(name);
   story.labels = {[MARKUP]: MARKUP};
   story.taints = [MARKUP];
+  story.limits = [{verdict: "no", text: MARKUP, children: [{verdict: "note", text: MARKUP}]}];
   Object.assign(story.profiles[0], {summary: MARKUP, error: MARKUP});
   story.profiles[0].transitions[0].why = {verdict: "no", text: MARKUP};
   return story;

@@ -24,6 +24,8 @@ import unittest
 import urllib.parse
 import urllib.request
 
+import yaml
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 CAREEN = ""
 REFERENCES = {"markdown": "docs/reference/commands.md", "config": "docs/reference/configuration.md"}
@@ -474,6 +476,105 @@ class Leader(unittest.TestCase):
             _, err = self.explain(api, code=1)
             self.assertIn("names no pod", err)
             self.assertTrue(all("/leases?" in where for _, where, _ in api.asked), api.asked)
+
+
+REQUESTS = "/apis/repairman.k8s.io/v1/maintenancerequests"
+
+
+class Requests(unittest.TestCase):
+    """careen request run, with a command of its own, its terminal's output and its signals; somebody approves."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(cls.folder.cleanup)
+        cls.model = Model(cls.folder.name)
+        cls.addClassCleanup(cls.model.stop)
+        with open(cls.model.kubeconfig, encoding="utf-8") as file:
+            cls.server = re.search(r"http://[0-9.:]+", file.read()).group(0)
+        definition = yaml.safe_load((ROOT / "deploy/crds/maintenancerequest.yaml").read_text())
+        cls.call("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", json.dumps(definition).encode())
+
+    @classmethod
+    def call(cls, method, path, body=None, kind="application/json"):
+        asked = urllib.request.Request(cls.server + path, body, {"Content-Type": kind}, method=method)
+        with urllib.request.urlopen(asked, timeout=LIMIT) as answer:
+            return json.load(answer)
+
+    def tearDown(self):
+        for item in self.all():
+            self.call("DELETE", f"{REQUESTS}/{item['metadata']['name']}")
+
+    def all(self):
+        return self.call("GET", REQUESTS)["items"]
+
+    def states(self):
+        return [item["spec"]["state"] for item in self.all()]
+
+    def start(self, *words, node="node-0"):
+        """careen request run, which has made its request."""
+        process = subprocess.Popen([CAREEN, "request", "run", node, "--client", "test", "--kubeconfig", self.model.kubeconfig,
+                                    *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.addCleanup(lambda: process.poll() is None and process.kill())
+        self.until(lambda: self.all())
+        return process
+
+    def approve(self):
+        name = self.all()[0]["metadata"]["name"]
+        self.call("PATCH", f"{REQUESTS}/{name}", b'{"spec": {"state": "Approved"}}', "application/merge-patch+json")
+        return name
+
+    @staticmethod
+    def until(holds):
+        end = time.monotonic() + LIMIT
+        while not holds():
+            if time.monotonic() > end:
+                raise AssertionError("it does not happen")
+            time.sleep(0.05)
+
+    def end(self, process, code, text=None):
+        out, err = process.communicate(text, timeout=LIMIT)
+        self.assertEqual(process.returncode, code, err)
+        return out, err
+
+    def test_a_command_runs_when_it_is_approved(self):
+        process = self.start("--", "sh", "-c", 'read word; echo "$word $CAREEN_NODE $CAREEN_REQUEST"')
+        name = self.approve()
+        out, err = self.end(process, 0, "input\n")
+        self.assertEqual(out, f"input node-0 {name}\n")
+        self.assertIn(f"/{name} in progress\n", err)
+        self.assertTrue(err.endswith(f"/{name} completed\n"), err)
+        self.assertEqual(self.states(), ["Completed"])
+
+    def test_a_command_that_fails_keeps_its_place(self):
+        process = self.start("--", "sh", "-c", "exit 7")
+        name = self.approve()
+        _, err = self.end(process, 7)
+        self.assertIn(f"/{name} stays in progress", err)
+        self.assertIn("careen request done node-0 --client test", err)
+        self.assertEqual(self.states(), ["InProgress"])
+        _, err = self.end(self.start("--", "echo", "again"), 125)
+        self.assertIn("in progress already, begun by ", err)
+
+    def test_what_was_not_run_takes_no_place(self):
+        self.end(self.start("--timeout", "1s", "--", "echo", "never"), 124)
+        self.assertEqual(self.states(), [])
+        process = self.start("--", "no-such-program-here")
+        self.approve()
+        self.end(process, 127)
+        self.assertEqual(self.states(), [])
+        process = self.start("--", "echo", "never")
+        process.send_signal(signal.SIGINT)
+        out, _ = self.end(process, 130)
+        self.assertEqual((out, self.states()), ("", []))
+
+    def test_signals_are_the_commands(self):
+        process = self.start("--", "sh", "-c", 'trap "exit 9" TERM; echo up; while :; do sleep 0.1; done')
+        self.approve()
+        self.assertEqual(process.stdout.readline(), "up\n")
+        process.send_signal(signal.SIGTERM)
+        self.end(process, 9)
+        self.assertEqual(self.states(), ["InProgress"])
 
 
 class Installed(unittest.TestCase):

@@ -11,6 +11,7 @@ export interface Fleet {
   labels: string[];
   nodes: NodeRow[];
   budgets: Budget[];
+  limits?: Limits; // as claims
   claims?: Claims; // a leader of an older version has none
   drains: Drain[];
   maintenances: Maintenance[];
@@ -78,6 +79,43 @@ export interface Budget {
   holders: string[];
   waiting: number;
   free_at?: string;
+}
+
+export interface Limits {
+  count: number;
+  groups: LimitGroup[];
+  waiting: number;
+  queue: Queued[];
+}
+
+export interface LimitGroup {
+  limit: string;
+  values: string[];
+  name: string;
+  mode: "Observe" | "Queue" | "Enforce" | "";
+  mistake?: string;
+  total: number;
+  expected: number;
+  cap: number;
+  used: number;
+  free: number;
+  missing: number;
+  parallel: number;
+  working: number;
+  waiting: number;
+  usedBy: {actor: string; count: number; nodes: {node: string; what: string; since?: string}[]}[];
+  overshoot: {node: string; actor: string}[];
+}
+
+export interface Queued {
+  place: number;
+  node: string;
+  who: string;
+  actor: string;
+  rank: string;
+  since: string;
+  limits: string[];
+  expected?: string;
 }
 
 export interface Claims {
@@ -177,6 +215,7 @@ export interface Story {
   holds: {owner: string; since: string; items: string[]}[];
   drains: Drain[];
   maintenances: Maintenance[];
+  limits?: Why[]; // a leader of an older version has none
   pending: {instance: string; profile: string; attempts: number; error?: string; since: string}[];
   timeline: Entry[];
   why: Why;

@@ -88,7 +88,7 @@ export const store = new Store();
 
 // Does the change concern what is shown about this node? Budgets and pauses are among every node's reasons.
 export function concerns(change: Change, node: string): boolean {
-  if (change.budgets || change.pauses || change.maintenances) return true;
+  if (change.budgets || change.limits || change.pauses || change.maintenances) return true;
   if (change.nodes?.some((row) => row.name === node) || change.gone?.includes(node)) return true;
   if (change.drains) return true;
   return change.timeline?.some((entry: Entry) => entry.node === node) ?? false;

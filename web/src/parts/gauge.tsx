@@ -12,7 +12,7 @@ const KINDS: Record<Budget["kind"], string> = {
 // Up to this many places, each is drawn as one.
 const MOST_PLACES = 24;
 
-function Bar({budget}: {budget: Budget}) {
+export function Bar({budget}: {budget: Pick<Budget, "name" | "max" | "used" | "reserved">}) {
   const taken = budget.used - budget.reserved;
   const label = `${budget.name}: ${budget.used} of ${budget.max} used, ${budget.reserved} of them reserved`;
   const meter = {

@@ -3,6 +3,7 @@
 import type {Budget, Claims, Fleet} from "../data/api";
 import {Empty, NodeLink, Panel, When} from "../parts/basics";
 import {Gauge} from "../parts/gauge";
+import {LimitPanels} from "../parts/limits";
 
 const SECTIONS: [kind: Budget["kind"], title: string][] = [
   ["maxMaintenance", "Maintenance limits"],
@@ -30,10 +31,11 @@ function ClaimsPanel({claims}: {claims: Claims}) {
 
 export function BudgetsView({fleet}: {fleet: Fleet}) {
   const claims = fleet.claims?.count ? <ClaimsPanel claims={fleet.claims} /> : null;
+  const limits = fleet.limits?.count ? <LimitPanels limits={fleet.limits} /> : null;
   if (fleet.budgets.length === 0) {
     return (
       <div class="sections">
-        <Empty>Nothing limits how many nodes are in maintenance at once.</Empty>
+        {limits ?? <Empty>Nothing limits how many nodes are in maintenance at once.</Empty>}
         {claims}
       </div>
     );
@@ -45,6 +47,7 @@ export function BudgetsView({fleet}: {fleet: Fleet}) {
         <span><span class="gauge places"><span class="reserved" /></span>reserved: admitted, not in maintenance yet</span>
         <span><span class="gauge places"><span class="free" /></span>free</span>
       </p>
+      {limits}
       {SECTIONS.map(([kind, title]) => {
         const budgets = fleet.budgets.filter((budget) => budget.kind === kind);
         if (budgets.length === 0) return null;

@@ -162,6 +162,11 @@ function StoryPage({story}: {story: Story}) {
             <div class="stacked">{story.drains.map((drain) => <DrainCard key={drain.owner} drain={drain} />)}</div>
           </Panel>
         )}
+        {story.limits && story.limits.length > 0 && (
+          <Panel title="Limits over all actors">
+            <div class="stacked">{story.limits.map((why, index) => <WhyTree key={index} why={why} label="Limit" />)}</div>
+          </Panel>
+        )}
         <details class="panel whole"><summary>The whole tree of reasons</summary><WhyTree why={story.why} label="All reasons" /></details>
       </div>
       <div class="side-column">
