@@ -25,12 +25,14 @@ constexpr const char* kUsed = "careen_limit_used";
 constexpr const char* kMissingNodes = "careen_limit_missing";
 constexpr const char* kWaiting = "careen_limit_waiting";
 constexpr const char* kOvershoot = "careen_limit_overshoot";
+constexpr const char* kOutSince = "careen_limit_out_since_timestamp_seconds";
 
 const char* help_of(std::string_view name) {
   if (name == kCap) return "Nodes (or units) of a limit's group that may be out at once.";
   if (name == kUsed) return "Those that are out, by who took them out; one with two actors counts for both.";
   if (name == kMissingNodes) return "Nodes that were deleted while they were out, and have not been replaced.";
   if (name == kWaiting) return "Nodes that wait for a place in the group.";
+  if (name == kOutSince) return "Since when the node is out that an actor has had out for longest.";
   return "Nodes that others have taken out beyond the cap, by who was counted last.";
 }
 
@@ -51,6 +53,18 @@ std::map<std::string, size_t> by_actor(const std::vector<Holder>& holders) {
   for (size_t i = 0; i < order.size(); ++i)
     counts[i < kMostActorsMeasured ? order[i].second : kOthers] += order[i].first;
   return counts;
+}
+
+// Since when each actor has had a node out, of those that have a series of their own.
+std::map<std::string, io::Wall> out_since(const std::vector<Holder>& holders, const std::map<std::string, size_t>& of) {
+  std::map<std::string, io::Wall> since;
+  for (const Holder& holder : holders) {
+    const std::string actor = io::printable(holder.actor);
+    if (!holder.since || !of.contains(actor)) continue;
+    const auto [entry, is_first] = since.emplace(actor, *holder.since);
+    if (!is_first) entry->second = std::min(entry->second, *holder.since);
+  }
+  return since;
 }
 
 // What fails is nobody's doing.
@@ -93,6 +107,11 @@ void Report::measure() {
     };
     with_actor(kUsed, group.holders);
     with_actor(kOvershoot, group.overshoot);
+    for (const auto& [actor, since] : out_since(group.holders, by_actor(group.holders))) {
+      io::Labels more = labels;
+      more["actor"] = actor;
+      now[{kOutSince, more}] = std::chrono::duration<double>(since.time_since_epoch()).count();
+    }
   }
   for (const auto& [series, value] : shown_) {
     if (!now.contains(series)) metrics_.drop_gauge(series.first, series.second);
