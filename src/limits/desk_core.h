@@ -153,6 +153,7 @@ struct Desk::Core {
     bool beyond = false;  // the limit makes more groups than is bearable: nothing is admitted in this one
     bool over = false;    // more were out than may be: nothing voluntary until that has been over for a while
     std::optional<io::Steady> below_since;
+    mutable std::optional<std::pair<io::Steady, std::string>> listed;  // who is out, in words, until that changes
     int64_t total() const { return static_cast<int64_t>(units.size()); }
     int64_t lost() const;
     bool empty() const { return units.empty() && missing.empty(); }
@@ -309,6 +310,7 @@ struct Desk::Core {
   // desk_text.cc: for people.
   std::string text(const NodeState* state, const Asker& asker) const;
   std::string sentence(const Refusal& refusal, const Asker& asker) const;
+  const std::string& listed(const Group& group) const;
   GroupState state(const Group& group) const;
   std::map<const Entry*, io::Wall> expected() const;
 
@@ -366,6 +368,7 @@ void Desk::Core::change(Group& group, Unit& unit, F&& make) {
   make();
   if (!group.reserve_used.empty()) unit.reserve = reserve_of(group, unit);
   const auto after = view();
+  group.listed.reset();
   if (before == after) return;
   const auto [counted, working, claimed, busy, reserve] = before;
   group.used += (unit.counted > 0) - counted;

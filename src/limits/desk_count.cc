@@ -257,6 +257,7 @@ void Desk::Core::recap(Group& group) {
   const Limit& limit = group.limit.limit;
   const int64_t all = group.total() + group.lost();
   const int64_t cap = limit.nominal(all), parallel = limit.parallel(all);
+  group.listed.reset();
   changed_ = true;
   soon();
   if (cap == group.cap && parallel == group.parallel) return;
@@ -274,6 +275,7 @@ void Desk::Core::recount(NodeState& state) {
     if (member->limit.limit.settle > io::Duration{} && says.counted)
       member->last_holders = holders_of(state, member->limit.limit);
     apply(*member, settled(*member, says, due));
+    member->group.listed.reset();
     // Who uses a reserve may be another one now, though the node counts as before.
     if (!member->limit.limit.reserve.empty()) change(member->group, member->unit, [] {});
   }

@@ -139,6 +139,13 @@ GroupState Desk::Core::state(const Group& group) const {
   return state;
 }
 
+// Many ask about one group at a time. Ages are roughly right for a second.
+const std::string& Desk::Core::listed(const Group& group) const {
+  if (!group.listed || group.listed->first + io::seconds{1} <= loop_.now())
+    group.listed.emplace(loop_.now(), list_of(state(group), now()));
+  return group.listed->second;
+}
+
 std::string Desk::Core::sentence(const Refusal& refusal, const Asker& asker) const {
   const auto limit = [&] { return shown_name(refusal.limit->limit.name); };
   switch (refusal.why) {
@@ -170,9 +177,10 @@ std::string Desk::Core::sentence(const Refusal& refusal, const Asker& asker) con
     case Refused::stopped:
       break;
   }
-  const GroupState group = state(*refusal.group);
-  const std::string name = shown_name(group.name());
-  const size_t turn = place_in(refusal.group->waiting, asker.turn);
+  const Group& group = *refusal.group;
+  const int64_t used = group.used + group.lost();
+  const std::string name = shown_name(group.name);
+  const size_t turn = place_in(group.waiting, asker.turn);
   const std::string place =
       turn > kMostCounted ? fmt::format("a place beyond {}", kMostCounted) : fmt::format("place {}", turn);
   if (refusal.why == Refused::stopped) {
@@ -181,15 +189,15 @@ std::string Desk::Core::sentence(const Refusal& refusal, const Asker& asker) con
   }
   const bool slots = refusal.why == Refused::parallel;
   std::string numbers = slots ? fmt::format("{} of {} at work", group.working, group.parallel)
-                              : fmt::format("{} of {}", group.used, group.cap);
-  std::string list = list_of(group, now());
-  if (const int64_t kept = kept_for_others(*refusal.group, asker.actor); kept > 0 && !slots)
+                              : fmt::format("{} of {}", used, group.cap);
+  const std::string& list = listed(group);
+  if (const int64_t kept = kept_for_others(group, asker.actor); kept > 0 && !slots)
     numbers += fmt::format(", {} reserved", kept);
-  if (const int64_t offered = refusal.group->claimed - refusal.group->used; offered > 0)
+  if (const int64_t offered = group.claimed - group.used; offered > 0)
     numbers += fmt::format(", {} about to begin", offered);
   if (!list.empty()) numbers += ": " + list;
   std::string after;
-  if (refusal.why == Refused::over && group.used <= group.cap) {
+  if (refusal.why == Refused::over && used <= group.cap) {
     after = ", more were out than may be, and that has to be over for " +
             io::format_duration(std::max<io::Duration>(io::seconds{30}, refusal.limit->limit.settle));
   }
