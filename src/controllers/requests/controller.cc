@@ -70,7 +70,10 @@ Controller::Core::Core(controllers::Host host, ControllerOptions wanted)
   changes.push_back(p.limit_objects->subscribe(
       [this](const kube::Object* before, const kube::Object* after) { limit_changed(before, after); }));
   changes.push_back(desk.on_turn([this](const std::string&, const std::string& who) {
-    if (const auto name = request_of(who)) queue.wake(*name);
+    const auto name = request_of(who);
+    if (!name) return;
+    offered.emplace(*name);
+    queue.wake(*name);
   }));
   changes.push_back(desk.on_change([this] {
     limit_reporter.changed();
@@ -345,28 +348,32 @@ void Controller::Core::take_place(const Request& request, const kube::Node& node
   places.insert_or_assign(request.name, node.name);
   roster.set_placed(request.name, true);
   waiting.erase(request.name);
+  offered.erase(request.name);
   desk.take({node.name, node.uid, request.owner(), request.actor(), now});
 }
 
 void Controller::Core::follow_queue(const Request& request, const Decision& decision) {
-  if (decision.waits) {
-    const auto [known, is_new] = waiting.try_emplace(request.name, request.node);
-    if (!is_new && known->second != request.node) {
-      desk.leave(known->second, request.owner());
-      known->second = request.node;
-    }
-    desk.wait(*decision.waits);
-    if (is_new) queue_moved();
-  } else if (!decision.takes) {
-    leave_queue(request.name);
+  if (!decision.waits) {
+    if (!decision.takes) leave_queue(request.name);
+    return;
   }
+  const limits::Asking& asking = *decision.waits;
+  const auto [known, is_new] = waiting.try_emplace(request.name, asking);
+  const bool offered_in_vain = offered.erase(request.name) > 0;
+  const bool same = known->second.node == asking.node && known->second.actor == asking.actor;
+  if (!is_new && same && !offered_in_vain) return;
+  if (known->second.node != asking.node) desk.leave(known->second.node, asking.who);
+  known->second = asking;
+  desk.wait(asking);
+  queue_moved();
 }
 
 void Controller::Core::leave_queue(const std::string& name) {
   const auto known = waiting.find(name);
   if (known == waiting.end()) return;
-  const std::string node = known->second;
+  const std::string node = known->second.node;
   waiting.erase(known);
+  offered.erase(name);
   desk.leave(node, std::string(kOwnerPrefix) + name);
 }
 

@@ -109,8 +109,9 @@ struct Controller::Core {
   std::map<std::string, Claimed, std::less<>> claims;
   std::map<std::string, std::string, std::less<>> places;  // at the desk: by request, the node
   std::map<std::string, Draining, std::less<>> draining;
-  std::map<std::string, std::string, std::less<>> waiting;  // at the desk: by request, the node
-  std::string looked_at;                                    // of those, the last whose text was looked at
+  std::map<std::string, limits::Asking, std::less<>> waiting;  // at the desk
+  std::set<std::string, std::less<>> offered;                  // of those, whose turn it was
+  std::string looked_at;                                       // of those, the last whose text was looked at
   size_t to_look_at = 0;
   io::Alarm look;
   mutable std::map<std::string, int64_t, std::less<>> positions;

@@ -294,8 +294,11 @@ std::optional<Controller::Core::Stray> Controller::Core::stray_hold(const kube::
     const auto name = request_of(owner);
     if (!name) continue;
     const auto request = find(*name);
+    // One that waits without a place holds nothing: its record was lost, or somebody has made the hold up.
+    const bool waits =
+        request && request->live() && request->state == State::pending && !places.contains(request->name);
     drain::NodeChange change =
-        end_hold(node, owner, hold, request ? &*request : nullptr, desk.limits_of(node.name), p.atoms);
+        end_hold(node, owner, hold, request && !waits ? &*request : nullptr, desk.limits_of(node.name), p.atoms);
     if (!change.empty()) return Stray{owner, std::move(change)};
   }
   return std::nullopt;

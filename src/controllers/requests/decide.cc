@@ -195,6 +195,21 @@ void decide_finished(Decision& decision, const World& world, const Memory& memor
   decision.settled = !decision.effect && !decision.wake && !(ttl && holds) && status == memory.status;
 }
 
+// An age that has grown is not worth a write: of both texts what lies between "since " and the next comma or bracket is
+// left out.
+bool differ_in_ages_alone(std::string_view a, std::string_view b) {
+  const auto without_ages = [](std::string_view text) {
+    constexpr std::string_view kSince = " since ";
+    std::string out;
+    for (size_t at = text.find(kSince); at != std::string_view::npos; at = text.find(kSince)) {
+      out += text.substr(0, at);
+      text.remove_prefix(std::min(text.find_first_of(",;)", at), text.size()));
+    }
+    return out.append(text);
+  };
+  return without_ages(a) == without_ages(b);
+}
+
 // Pending, and without a place.
 void ask_for_place(Decision& decision, const World& world, const Memory& memory, io::Wall now) {
   const Request& request = *world.request;
@@ -228,7 +243,8 @@ void ask_for_place(Decision& decision, const World& world, const Memory& memory,
   if (answer.changes_at) wake_at(decision, *answer.changes_at);
   if (answer.allowed) answer.text = "the record of places is full: others have to end first";
   status.position = tells ? world.position : memory.status.position;
-  wait(reasons::kWaiting, tells || answer.allowed ? std::move(answer.text) : memory.status.message);
+  const bool says_more = tells && !differ_in_ages_alone(answer.text, memory.status.message);
+  wait(reasons::kWaiting, says_more || answer.allowed ? std::move(answer.text) : memory.status.message);
 }
 
 void decide_pending(Decision& decision, const World& world, const Memory& memory, io::Wall now) {

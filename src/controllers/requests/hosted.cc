@@ -46,6 +46,7 @@ const controllers::Kind& kind() {
       .name = "requests",
       .short_name = "mr",
       .lock = kLock,
+      .lock_kind = kube::LockKind::config_map,
       .event_source = kEventSource,
       .section = "requests",
       .object = kResource,
@@ -59,7 +60,8 @@ const controllers::Kind& kind() {
                                controllers::shipped_definition("maintenanceselector")};
           },
       .job_of = job_of,
-      .way_out = [](std::string_view node) { return fmt::format("\"careen request cancel {}\" ends it", node); },
+      .way_out =
+          [](std::string_view node) { return fmt::format("\"careen request cancel {} --client NAME\" ends it", node); },
       .usual = [] { return with_options({}); },
       .with_flags = choice_with_flags,
   };

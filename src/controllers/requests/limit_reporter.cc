@@ -24,7 +24,7 @@ namespace {
 
 // Between two looks at limits, whichever they are; of one limit no more than one a second.
 constexpr io::Duration kBetweenLooks = io::milliseconds{200};
-constexpr io::Duration kBetweenRounds = io::seconds{1};
+constexpr io::Duration kBetweenReports = io::seconds{1};
 constexpr const char* kLimitsProblem = "write maintenancelimits";
 
 }  // namespace
@@ -79,7 +79,7 @@ Task<void> LimitReporter::run() {
       co_await report(name);
       co_await io::sleep_for(p_.loop, kBetweenLooks);
     }
-    co_await io::sleep_for(p_.loop, kBetweenRounds - kBetweenLooks);
+    co_await io::sleep_for(p_.loop, kBetweenReports - kBetweenLooks);
     co_await wake_.wait();
   }
 }
