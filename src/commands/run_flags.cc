@@ -86,7 +86,7 @@ void add_controllers(CLI::App& command, RunOptions& options) {
 }
 
 void add_webhook_flags(CLI::App& command, RunOptions& options) {
-  const FlagGroup group(command, replica::say_of_controllers("{object}", " and ") + " objects");
+  const FlagGroup group(command, "Validating webhooks");
   WebhookOptions& webhook = options.webhook;
   command
       .add_option("--webhook-bind-address", webhook.address,

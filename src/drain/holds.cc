@@ -457,6 +457,21 @@ NodeChange release(const kube::Node& node, const std::string& owner, kube::AtomP
   return settlement.finish();
 }
 
+NodeChange abandon(const kube::Node& node, const std::string& owner, kube::AtomPool& atoms) {
+  Settlement settlement(node, atoms);
+  Holds& holds = settlement.holds();
+  const auto known = holds.by_owner.find(owner);
+  if (known == holds.by_owner.end()) return {};
+  if (known->second.items.cordon && node.unschedulable) holds.before.cordon = true;
+  for (const BareTaint& taint : known->second.items.taints) {
+    if (!contains(holds.before.taints, taint)) holds.before.taints.push_back(taint);
+  }
+  for (const auto& [key, value] : known->second.items.labels) holds.before.labels[key] = value;
+  holds.by_owner.erase(known);
+  settlement.undo();
+  return settlement.finish();
+}
+
 NodeChange uncordon(const kube::Node& node, std::string_view owner_prefix, kube::AtomPool& atoms) {
   Settlement settlement(node, atoms);
   auto& owners = settlement.holds().by_owner;

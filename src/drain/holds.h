@@ -96,6 +96,8 @@ enum class EarlierCordon { stays, ends };
 // The owner holds nothing any more; what nobody else holds is as it was before.
 NodeChange release(const kube::Node& node, const std::string& owner, kube::AtomPool& atoms,
                    EarlierCordon cordon = EarlierCordon::stays);
+// The same, but what it held stays where it is, as if it had been there before: nobody knows in what state the node is.
+NodeChange abandon(const kube::Node& node, const std::string& owner, kube::AtomPool& atoms);
 // Somebody wants the node to be schedulable: the cordons of these owners end, and the node is uncordoned unless others
 // hold it; then it will be when they let go, also if it was cordoned before.
 NodeChange uncordon(const kube::Node& node, std::string_view owner_prefix, kube::AtomPool& atoms);

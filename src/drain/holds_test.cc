@@ -94,6 +94,19 @@ class HoldsTest : public testing::Test {
                               {"spec", Json::object({{"podCIDR", "10.0.0.0/24"}})}});
 };
 
+// Nobody knows in what state the node is: it stays as it is, and whoever holds it next gives it back so.
+TEST_F(HoldsTest, WhatIsAbandonedStaysAsIfItHadBeenThereBefore) {
+  take("request/a", {.cordon = true});
+  take("profile/p", {.cordon = true});
+  apply(abandon(node(), "request/a", atoms));
+  EXPECT_TRUE(node().unschedulable);
+  EXPECT_EQ(holds_of(node()).by_owner.count("request/a"), 0u);
+  apply(release(node(), "profile/p", atoms));
+  EXPECT_TRUE(node().unschedulable);
+  EXPECT_FALSE(node().annotation(kHoldsAnnotation));
+  EXPECT_TRUE(abandon(node(), "request/a", atoms).empty());
+}
+
 TEST_F(HoldsTest, TheAnnotationIsCompactAndReadsAsItWasWritten) {
   take("nodemaintenance/a", {true, {kUnschedulable, kDrain}, {{kExclude, "true"}}});
   take("profile/p", {.cordon = true}, Found::foreign, kNoon, true);

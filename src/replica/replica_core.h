@@ -71,7 +71,8 @@ class Replica::Core {
     void leases(const std::string& ns, std::function<void()> known) override;
     void workloads(kube::WorkloadKind kind) override;
     bool knows(kube::WorkloadKind kind) const override { return core_.knows(kind); }
-    void node_sections(const std::set<std::string>& pointers) override;
+    void node_sections(std::string_view by, const std::set<std::string>& pointers,
+                       std::function<void()> known) override;
     std::unique_ptr<kube::Watched<kube::Object>> objects(const kube::Resource& resource) override;
 
    private:
@@ -85,6 +86,7 @@ class Replica::Core {
   bool knows(kube::WorkloadKind kind) const;
   drain::DaemonSetState daemon_set(std::string_view ns, std::string_view name) const;
   io::Task<void> tell_of_budgets();
+  io::Task<void> tell_of_sections(std::function<void()> known);
   bool controls() const;
   bool needs_ledger() const;
   void open_desk();
@@ -119,6 +121,7 @@ class Replica::Core {
   std::unique_ptr<kube::Client> client_;  // writes only while we lead
   std::unique_ptr<kube::Client> lease_client_;
   kube::Watched<kube::Node>& nodes_;
+  std::map<std::string, std::set<std::string>, std::less<>> node_sections_;  // by who asked for them
   kube::PodStore pods_;
   kube::Watch pod_watch_;
   kube::Store<kube::Lease> leases_;  // of all namespaces that are watched

@@ -64,8 +64,18 @@ void Replica::Core::WatchesForControllers::leases(const std::string& ns, std::fu
 
 void Replica::Core::WatchesForControllers::workloads(kube::WorkloadKind kind) { core_.watch_workload(kind); }
 
-void Replica::Core::WatchesForControllers::node_sections(const std::set<std::string>& pointers) {
-  if (core_.cluster_.node_decoder().want(kube::NodeSections(pointers))) core_.nodes_.request_relist();
+void Replica::Core::WatchesForControllers::node_sections(std::string_view by, const std::set<std::string>& pointers,
+                                                         std::function<void()> known) {
+  core_.node_sections_[std::string(by)] = pointers;
+  std::set<std::string> all;
+  for (const auto& [who, wanted] : core_.node_sections_) all.insert(wanted.begin(), wanted.end());
+  if (core_.cluster_.node_decoder().want(kube::NodeSections(all))) core_.nodes_.request_relist();
+  if (known) core_.scope_.spawn(core_.tell_of_sections(std::move(known)));
+}
+
+Task<void> Replica::Core::tell_of_sections(std::function<void()> known) {
+  co_await nodes_.refresh();
+  known();
 }
 
 std::unique_ptr<kube::Watched<kube::Object>> Replica::Core::WatchesForControllers::objects(

@@ -3,6 +3,7 @@
 
 #include "controllers/nodemaintenance/hosted.h"
 #include "controllers/profiles/hosted.h"
+#include "controllers/requests/hosted.h"
 #include "kind.h"
 
 namespace careen::replica {
@@ -11,6 +12,7 @@ const std::vector<const controllers::Kind*>& controller_kinds() {
   static const std::vector<const controllers::Kind*> all = {
       &profiles::kind(),
       &nodemaintenance::kind(),
+      &requests::kind(),
       &lantern::kind(),
   };
   return all;

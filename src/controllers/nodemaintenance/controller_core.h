@@ -11,12 +11,12 @@
 #include "controllers/nodemaintenance/decide.h"
 #include "controllers/nodemaintenance/places.h"
 #include "controllers/nodemaintenance/roster.h"
-#include "controllers/nodemaintenance/write_turns.h"
 #include "io/sync.h"
 #include "kube/node.h"
 #include "kube/object_writer.h"
 #include "kube/queue.h"
 #include "kube/steady_refusal.h"
+#include "kube/write_turns.h"
 
 namespace careen::nodemaintenance {
 
@@ -91,7 +91,7 @@ struct Controller::Core {
   Places places;
   kube::WorkQueue queue;
   Meters meters;
-  WriteTurns turns;
+  kube::WriteTurns turns;
   std::map<std::string, Memory, std::less<>> memories;    // by name
   std::map<std::string, Draining, std::less<>> draining;  // by name
   std::map<std::string, std::string, std::less<>> rehearsed;

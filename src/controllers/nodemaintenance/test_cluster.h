@@ -49,7 +49,7 @@ struct NoWatches final : controllers::Watches {
   void leases(const std::string&, std::function<void()>) override {}
   void workloads(kube::WorkloadKind) override {}
   bool knows(kube::WorkloadKind) const override { return false; }
-  void node_sections(const std::set<std::string>&) override {}
+  void node_sections(std::string_view, const std::set<std::string>&, std::function<void()>) override {}
   std::unique_ptr<kube::Watched<kube::Object>> objects(const kube::Resource&) override { return nullptr; }
 };
 

@@ -130,7 +130,7 @@ class Hosted final : public controllers::Controller {
     if (needs.hypervisors) hypervisors_->start();
     if (needs.pods) watch_pods();
     if (needs.budgets) host_.watches.disruption_budgets();
-    host_.watches.node_sections(needs.node_sections);
+    host_.watches.node_sections("profiles", needs.node_sections, {});
     controller_.set_config(std::move(config));
     shuffles_.profiles_changed();
     host_.configured();

@@ -69,8 +69,10 @@ class Watches {
   virtual void workloads(kube::WorkloadKind kind) = 0;
   // Their first list is complete: numbers of all kinds are right only then.
   virtual bool knows(kube::WorkloadKind kind) const = 0;
-  // Parts of nodes that are not always kept; nodes are listed again for what is new.
-  virtual void node_sections(const std::set<std::string>& pointers) = 0;
+  // Parts of nodes that are not always kept; nodes are listed again for what is new, and `known` is called once all
+  // nodes have them. What the same one (`by`) asks for replaces what it asked for before.
+  virtual void node_sections(std::string_view by, const std::set<std::string>& pointers,
+                             std::function<void()> known) = 0;
   // All objects of a kind of the controller's own, once it starts the watch.
   virtual std::unique_ptr<kube::Watched<kube::Object>> objects(const kube::Resource& resource) = 0;
 };

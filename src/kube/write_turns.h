@@ -1,4 +1,5 @@
-// The turns of progress writes: all maintenances together write no more often than this, those that wait longest first.
+// The turns of progress writes: all objects of a controller together are written no more often than this, those that
+// wait longest first.
 #pragma once
 
 #include <algorithm>
@@ -8,7 +9,7 @@
 
 #include "io/loop.h"
 
-namespace careen::nodemaintenance {
+namespace careen::kube {
 
 class WriteTurns {
  public:
@@ -49,4 +50,4 @@ class WriteTurns {
   io::Alarm alarm_;
 };
 
-}  // namespace careen::nodemaintenance
+}  // namespace careen::kube

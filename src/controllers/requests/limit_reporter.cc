@@ -1,0 +1,120 @@
+#include "controllers/requests/limit_reporter.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "controllers/requests/decide.h"
+#include "controllers/requests/names.h"
+#include "io/problems.h"
+#include "kube/cache.h"
+#include "kube/client.h"
+#include "kube/decode.h"
+#include "kube/events.h"
+#include "kube/node.h"
+#include "limits/limit.h"
+
+namespace careen::requests {
+
+using io::Task;
+using kube::Json;
+
+namespace {
+
+// Between two looks at limits, whichever they are; of one limit no more than one a second.
+constexpr io::Duration kBetweenLooks = io::milliseconds{200};
+constexpr io::Duration kBetweenReports = io::seconds{1};
+constexpr const char* kLimitsProblem = "write maintenancelimits";
+
+}  // namespace
+
+LimitReporter::LimitReporter(controllers::Host& host, const Roster& roster)
+    : p_(host),
+      roster_(roster),
+      writer_(
+          host.client, limits::kLimitResource, *host.limit_objects,
+          [](std::string_view json) { return kube::decode_object(json); }, host.log),
+      wake_(host.loop) {}
+
+void LimitReporter::follow(const ControllerOptions& options) { not_ready_only_false_ = options.not_ready_only_false; }
+
+void LimitReporter::changed() { wake_.notify(); }
+
+void LimitReporter::approved(const std::string& node) { note(node, &LimitTimes::approved); }
+void LimitReporter::finished(const std::string& node) { note(node, &LimitTimes::finished); }
+
+void LimitReporter::note(const std::string& node, std::optional<io::Wall> LimitTimes::* which) {
+  for (const limits::Limit* const limit : p_.limits->limits_of(node)) times_[limit->name].*which = p_.loop.wall_now();
+  changed();
+}
+
+LimitPicture LimitReporter::picture_of(const limits::Limit& limit) const {
+  LimitPicture picture = picture_of_limit(limit, p_.nodes, roster_, *p_.limits, not_ready_only_false_);
+  picture.times = {limit.last_approval, limit.last_finish};
+  if (const auto known = times_.find(limit.name); known != times_.end()) {
+    const auto later = [](std::optional<io::Wall>& time, const std::optional<io::Wall>& other) {
+      if (other && (!time || *time < *other)) time = other;
+    };
+    later(picture.times.approved, known->second.approved);
+    later(picture.times.finished, known->second.finished);
+  }
+  return picture;
+}
+
+int64_t LimitReporter::allowed(std::string_view limit) const {
+  const kube::Object* const object = p_.limit_objects->find(limit);
+  return object ? object->document["status"]["limit"].integer().value_or(0) : 0;
+}
+
+// A change while a round is under way makes another one.
+Task<void> LimitReporter::run() {
+  if (p_.dry_run) co_return;
+  for (;;) {
+    waiting_.clear();
+    p_.limits->for_each_limit([this](const limits::Limit& limit) { waiting_.insert(limit.name); });
+    std::erase_if(times_, [this](const auto& one) { return !waiting_.contains(one.first); });
+    while (!waiting_.empty()) {
+      const std::string name = waiting_.extract(waiting_.begin()).value();
+      co_await report(name);
+      co_await io::sleep_for(p_.loop, kBetweenLooks);
+    }
+    co_await io::sleep_for(p_.loop, kBetweenReports - kBetweenLooks);
+    co_await wake_.wait();
+  }
+}
+
+Task<void> LimitReporter::report(const std::string& name) {
+  const limits::Limit* const limit = p_.limits->find(name);
+  const kube::Object* const object = p_.limit_objects->find(name);
+  if (!limit || !object || limit->deleting) co_return;
+  const LimitPicture picture = picture_of(*limit);
+  auto change = limit_status_change(*limit, picture, object->document["status"], p_.loop.wall_now());
+  if (!change) co_return;
+  kube::EventRecord event;
+  event.api = kube::EventRecord::Api::core_v1;
+  event.regarding = {limits::kLimitResource.api_version(), limits::kLimitResource.kind, "", name, object->uid,
+                     std::to_string(object->version)};
+  event.reason = "UpdatedLimits";
+  event.note = fmt::format("updated limits to {} of {}", picture.allowed(), picture.total);
+  event.controller = kEventSource;
+  const bool tells = changes_allowance(*change);
+  Json patch = Json::object();
+  patch.set({"metadata", "resourceVersion"}, std::to_string(object->version));
+  patch.set({"status"}, std::move(*change));
+  const auto result =
+      co_await writer_.write({.name = name, .body = patch.dump(), .subresource = "status", .version = object->version});
+  if (result.done()) {
+    if (tells) p_.events.record(std::move(event));
+    if (troubled_.erase(name) > 0 && troubled_.empty()) p_.problems.clear(kLimitsProblem);
+    co_return;
+  }
+  changed();
+  const kube::ApiError& error = *result.error;
+  if (error.conflict() || error.not_found() || error.not_leader() || error.too_late()) co_return;
+  troubled_.insert(name);
+  p_.problems.raise(kLimitsProblem,
+                    fmt::format("the status of MaintenanceLimit {} cannot be written: {}", name, error.message));
+}
+
+}  // namespace careen::requests
