@@ -332,6 +332,7 @@ struct Desk::Core {
   std::map<std::string, LimitState*, std::less<>> about_workloads_;
   std::unique_ptr<WorkloadLimits> workloads_;
   std::function<void(const WorkloadLimits&)> watch_workloads_;
+  bool leads_ = false;                                   // the ledger is this process's
   std::map<std::string, Missing, std::less<>> missing_;  // by UID
   bool known_ = false;
   std::string why_unknown_;

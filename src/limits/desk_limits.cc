@@ -244,7 +244,9 @@ void Desk::Core::inherit() {
     ledger_.finish(admission.key());
     found(admission.uid);
   }
+  leads_ = true;
   for (const budget::Admission& admission : ran) inherit_workloads(admission);
+  remember_all();
 }
 
 void Desk::Core::ledger_ended(const budget::Admission& admission) {

@@ -64,7 +64,8 @@ void Desk::Core::remember(NodeState& state) {
   if (!workloads_ || about_workloads_.empty() || !state.present) return;
   state.inherited = false;
   std::vector<std::string> record = workloads_->take(state.name);
-  if (record.empty()) return;
+  // A follower's would hide what the leader has on record when that is taken over.
+  if (record.empty() || !leads_) return;
   budget::Admission admission{
       .uid = state.uid, .node = state.name, .by = std::string(kWorkloads), .since = now(), .counts = false};
   admission.groups = std::move(record);

@@ -54,6 +54,7 @@ class DeskWorkloadsTest : public testing::Test, protected DeskWorld {
     for (const char* node : {"n1", "n2"}) web_on(node);
     follow();
     limit("web", kOne);
+    desk->inherit();
   }
   std::vector<std::string> recorded() const {
     std::vector<std::string> keys;
@@ -119,6 +120,18 @@ TEST_F(DeskWorkloadsTest, ASuccessorCountsWhatItsPredecessorRecorded) {
   desk->release("n1", "profile/os");
   EXPECT_TRUE(allows("n2", "profile/os"));
   EXPECT_THAT(recorded(), IsEmpty());
+}
+
+// What it has seen later than the leader must not stand in for what the leader has on record.
+TEST_F(DeskWorkloadsTest, AFollowerRecordsNothing) {
+  web_wants(3);
+  web_on("n1");
+  follow();
+  limit("web", kOne);
+  node("n1", {.holder = "terminal/ana@host"});
+  EXPECT_THAT(recorded(), IsEmpty());
+  desk->inherit();
+  EXPECT_THAT(recorded(), ElementsAre("workloads@uid-n1"));
 }
 
 TEST_F(DeskWorkloadsTest, ARecordThatNobodyTakesUpEnds) {

@@ -95,6 +95,7 @@ Replica::Core::Core(const Replica& replica, ReplicaParts p, ReplicaOptions optio
       nodes_(cluster_.watched<kube::Node>({.resource = kube::resources::nodes}, cluster_.node_decoder())),
       pods_(cluster_.atoms(), marked_pods(options_)),
       pod_watch_(cluster_.watch_parts("pods"), {.resource = kube::resources::pods}, kube::make_sink(pods_)),
+      namespaces_(cluster_.watched<kube::Namespace>({.resource = kube::resources::namespaces}, cluster_.atoms())),
       budgets_(cluster_.watched<kube::DisruptionBudget>({.resource = kube::resources::disruption_budgets}, as_budget)),
       locks_(loop_),
       lock_(add_lock(p, first_kind(options_), "leader election")),
@@ -135,6 +136,15 @@ void Replica::Core::open_desk() {
   limits_watch_ = std::make_unique<LimitsWatch>(cluster_, LimitsWatchOptions{.closed_without_right = approves});
   desk_ = std::make_unique<limits::Desk>(loop_, nodes_.store(), limits_watch_->store(), ledger_);
   limits_watch_->tell(*desk_);
+  desk_->follow(limits::WorkloadSources{.pods = pods_,
+                                        .workloads = workloads_,
+                                        .namespaces = namespaces_.store(),
+                                        .knows_pods = [this] { return pod_watch_.synced(); },
+                                        .knows = [this](kube::WorkloadKind kind) { return knows(kind); },
+                                        .knows_namespaces = [this] { return namespaces_.synced(); }},
+                [this](const limits::WorkloadLimits& limits) { watch_for(limits); });
+  pod_watch_.on_synced([this] { desk_->workloads_known(); });
+  namespaces_.on_synced([this] { desk_->workloads_known(); });
   limits_report_ = std::make_unique<limits::Report>(*desk_, metrics_, events_, nodes_.store(),
                                                     [this] { return !options_.dry_run && controls(); });
 }

@@ -33,6 +33,7 @@
 #include "limits/desk.h"
 #include "limits/report.h"
 #include "limits/webhook_state.h"
+#include "limits/workload_limits.h"
 #include "replica/gate.h"
 #include "replica/limits_watch.h"
 #include "replica/pause_watch.h"
@@ -82,6 +83,7 @@ class Replica::Core {
   std::optional<budget::LedgerOptions> ledger_options() const;
   kube::Watch& watch_leases(const std::string& ns);
   void watch_workload(kube::WorkloadKind kind);
+  void watch_for(const limits::WorkloadLimits& limits);
   void watch_budgets();
   bool knows(kube::WorkloadKind kind) const;
   drain::DaemonSetState daemon_set(std::string_view ns, std::string_view name) const;
@@ -129,6 +131,7 @@ class Replica::Core {
   std::map<std::string, kube::Watched<kube::Lease>*> lease_watches_;
   kube::Workloads workloads_;
   std::map<kube::WorkloadKind, std::unique_ptr<kube::Watch>> workload_watches_;
+  kube::Watched<kube::Namespace>& namespaces_;
   kube::Watched<kube::DisruptionBudget>& budgets_;
   kube::Locks locks_;
   kube::Lock& lock_;  // the first; evictions, which serve all controllers, are sent under it

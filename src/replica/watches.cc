@@ -98,7 +98,18 @@ void Replica::Core::watch_workload(kube::WorkloadKind kind) {
       if (!after) engine_.daemon_sets_known();
     }));
   }
+  watch->on_synced([this] {
+    if (desk_) desk_->workloads_known();
+  });
   watch->start();
+}
+
+// Limits about workloads are rare: what they need is watched once there is one.
+void Replica::Core::watch_for(const limits::WorkloadLimits& limits) {
+  if (limits.empty()) return;
+  pod_watch_.start();
+  for (const kube::WorkloadKind kind : limits.kinds()) watch_workload(kind);
+  if (limits.needs_namespaces()) namespaces_.start();
 }
 
 bool Replica::Core::knows(kube::WorkloadKind kind) const {
