@@ -190,10 +190,11 @@ class ChartTest(unittest.TestCase):
 
     def test_names_of_leases_are_those_of_the_code(self):
         code = "".join((ROOT / "src" / path).read_text() for path in (
-            "controllers/profiles/names.h", "controllers/nodemaintenance/names.h", "budget/ledger.h", "budget/pause.h"))
-        rendered = render("default")
+            "controllers/profiles/names.h", "controllers/nodemaintenance/names.h", "controllers/requests/names.h",
+            "budget/ledger.h", "budget/pause.h"))
+        rendered = render("default", "--set", "controllers={profiles,nodemaintenance,requests}")
         for name in ("maintenance-controller-leader-election.cloud.sap", "135b1886.medik8s.io", "careen-ledger",
-                     "careen-pause"):
+                     "careen-pause", "controller-leader-election-helper"):
             self.assertIn(f'"{name}"', code)
             self.assertIn(name, rendered)
 
