@@ -102,5 +102,21 @@ TEST(ManagerStart, ItStartsAsTheOriginalsManifestSaysAndChangesNothingThatIsSaid
               ElementsAre("/manager", "run", "--metrics-addr=:1", "--controllers=profiles"));
 }
 
+TEST(ManagerStart, HowRequestsRunIsUpToTheRole) {
+  EXPECT_TRUE(starts_as_its_role_allows("requests"));
+  EXPECT_FALSE(starts_as_its_role_allows("profiles"));
+  const std::vector<std::string> shipped = started({"--metrics-addr=127.0.0.1:8080"});
+  EXPECT_THAT(as_manager(shipped, "requests", {.may_lock = true}),
+              ElementsAre("/manager", "run", "--metrics-addr=127.0.0.1:8080", "--controllers=requests",
+                          "--health-addr=0", "--enable-leader-election", "--await-pauses=false"));
+  EXPECT_THAT(as_manager(shipped, "requests", {.may_lock = true, .may_pause = true}),
+              Not(Contains("--await-pauses=false")));
+  EXPECT_THAT(as_manager(shipped, "requests", {}),
+              AllOf(Not(Contains("--enable-leader-election")), Not(Contains("--await-pauses=false"))))
+      << "what is refused while nothing is allowed may still be unknown";
+  EXPECT_THAT(as_manager(started({"--enable-leader-election=false"}), "requests", {.may_lock = true}),
+              Not(Contains("--enable-leader-election")));
+}
+
 }  // namespace
 }  // namespace careen::app

@@ -187,6 +187,24 @@ TEST_F(ViewSourceTest, ALockOfTheOtherNameCountsAsWell) {
   EXPECT_NE(source.error().message.find("careen-system, tenant"), std::string::npos) << source.error().message;
 }
 
+// Old programs of all sorts lock with a ConfigMap of that name, so it has to say that it is careen's.
+TEST_F(ViewSourceTest, ALockInAConfigMapCountsWhereNoLeaseIsHeld) {
+  for (const replica::HomeObject& lock : replica::leader_locks()) {
+    if (lock.kind == kube::LockKind::lease) transport.answer(200, R"({"items": []})");
+  }
+  const std::string record = R"("control-plane.alpha.kubernetes.io/leader": "{\"holderIdentity\":\"manager-0_1\",)"
+                             R"(\"leaseDurationSeconds\":15,\"renewTime\":\"2026-03-02T10:00:00Z\"}")";
+  transport.answer(200, R"({"items": [
+    {"metadata": {"namespace": "tenant", "annotations": {)" +
+                            record + R"(}}},
+    {"metadata": {"namespace": "repairman-system", "annotations": {"careen.dev/holder": "manager-0_1", )" +
+                            record + "}}}]}");
+  transport.answer(200, "{}");
+  const auto source = run(view_of_leader(access()));
+  ASSERT_TRUE(source) << source.error().message;
+  EXPECT_EQ((*source)->name(), "the leader manager-0 in namespace repairman-system, through the API server");
+}
+
 // careen is down, and its pod still there: a stranger's lock does not take its place.
 TEST_F(ViewSourceTest, ALockThatHasRunOutCountsAsLongAsItsPodExists) {
   transport.answer(200, kLeases);

@@ -125,15 +125,24 @@ class ChartTest(unittest.TestCase):
         self.assertIn(deletion, rights("--set", "controllers={profiles},profiles.forceEviction=true"))
         self.assertLessEqual({deletion, status, reviews}, rights(values="nodemaintenance"))
         self.assertNotIn(secrets, rights(values="nodemaintenance"))
+        approve = ("repairman.k8s.io", "maintenancerequests", "patch")
+        attached, workloads = ("storage.k8s.io", "volumeattachments", "list"), ("apps", "deployments", "list")
+        requests = rights("--set", "controllers={requests}")
+        self.assertLessEqual({approve, eviction, attached, workloads}, requests)
+        self.assertFalse({right for right in requests if "*" in right} | {deletion, secrets} & requests)
+        self.assertNotIn(approve, both)
+        self.assertIn(("repairman.k8s.io", "maintenancelimits", "list"), both)
+        few = rights("--set", "controllers={requests},requests.drain=false,requests.infraDrain=false,"
+                              "requests.workloads=false")
+        self.assertFalse({eviction, attached, workloads, ("", "pods", "list")} & few)
         self.assertFalse([one for one in objects(render("default", "--set", "rbac.create=false"))
                           if one["apiVersion"].startswith("rbac")])
 
     def test_leases_are_named(self):
         """Of the leases in careen's namespace and in those of stagger, careen may change its own and those that values
         name; only creating, and watching a namespace, cannot be limited to names."""
-        locks = {"profiles": "maintenance-controller-leader-election.cloud.sap",
-                 "nodemaintenance": "135b1886.medik8s.io"}
-        ledger = {"careen-ledger"}
+        locks = {"profiles": {"maintenance-controller-leader-election.cloud.sap"},
+                 "nodemaintenance": {"135b1886.medik8s.io"}, "requests": set()}
         for name in self.each():
             documents = objects(render(name))
             arguments = find(documents, "Deployment")["spec"]["template"]["spec"]["containers"][0]["args"]
@@ -145,23 +154,47 @@ class ChartTest(unittest.TestCase):
                     self.assertNotEqual(place, None, "leases of all namespaces")
                     if place == "medik8s-leases":
                         continue  # for this purpose alone; their names are those of the nodes
-                    if "resourceNames" not in rule:
+                    if not rule.get("resourceNames"):  # an empty list means all
                         self.assertLessEqual(set(rule["verbs"]), {"create", "list", "watch"}, role["metadata"]["name"])
                     elif {"update", "patch", "delete"} & set(rule["verbs"]):
                         changed.setdefault(place, set()).update(rule["resourceNames"])
-            own = {locks[one] for one in controllers} | ledger
+            own = set().union(*(locks[one] for one in controllers))
+            if "profiles" in controllers or "requests" not in controllers:
+                own.add("careen-ledger")
             told = {"maintenance-stagger-0", "maintenance-stagger-1", "slack-thread"}
-            wanted = {"careen-test": own}
+            wanted = {"careen-test": own} if own else {}
             if name == "profiles":
                 wanted = {"careen-test": own | told, "default": told, "kube-system": told}
             self.assertEqual(changed, wanted)
 
+    def test_config_maps_are_named(self):
+        """The lock of requests, and their ledger where profiles do not run; nothing about ConfigMaps without requests."""
+        lock, ledger = "controller-leader-election-helper", "careen-ledger-requests"
+        for controllers, wanted in (("requests", [lock, ledger]), ("nodemaintenance,requests", [lock, ledger]),
+                                    ("profiles,requests", [lock]), ("profiles,nodemaintenance", None)):
+            rules = [(role["metadata"].get("namespace"), rule) for role in objects(
+                render("default", "--set", f"controllers={{{controllers}}}")) if role["kind"] in ("Role", "ClusterRole")
+                for rule in role["rules"] if "configmaps" in rule.get("resources", [])]
+            self.assertEqual({place for place, _ in rules}, {"careen-test"} if wanted else set())
+            changing = [rule for _, rule in rules if rule["verbs"] != ["create"]]
+            self.assertEqual([rule.get("resourceNames") for rule in changing], [wanted] if wanted else [])
+
+    def test_only_careen_approves_where_that_is_wanted(self):
+        self.assertIsNone(find(objects(render("default", "--set", "controllers={requests}")), "ValidatingAdmissionPolicy"))
+        documents = objects(render("requests"))
+        policy = find(documents, "ValidatingAdmissionPolicy")["spec"]
+        self.assertEqual(find(documents, "ValidatingAdmissionPolicyBinding")["spec"]["policyName"], "careen-requests")
+        self.assertIn("system:serviceaccount:careen-test:careen'", policy["variables"][0]["expression"])
+        result = helm("template", "careen", CHART, "--kube-version", "1.29.0", *values_flags("requests"))
+        self.assertIn("needs Kubernetes 1.30", result.stderr)
+
     def test_names_of_leases_are_those_of_the_code(self):
         code = "".join((ROOT / "src" / path).read_text() for path in (
-            "controllers/profiles/names.h", "controllers/nodemaintenance/names.h", "budget/ledger.h", "budget/pause.h"))
-        rendered = render("default")
+            "controllers/profiles/names.h", "controllers/nodemaintenance/names.h", "controllers/requests/names.h",
+            "budget/ledger.h", "budget/pause.h"))
+        rendered = render("default", "--set", "controllers={profiles,nodemaintenance,requests}")
         for name in ("maintenance-controller-leader-election.cloud.sap", "135b1886.medik8s.io", "careen-ledger",
-                     "careen-pause"):
+                     "careen-pause", "controller-leader-election-helper"):
             self.assertIn(f'"{name}"', code)
             self.assertIn(name, rendered)
 
@@ -296,7 +329,8 @@ class ChartTest(unittest.TestCase):
                     self.assertEqual(binding["roleRef"]["kind"], kind)
                     bound.add((binding["metadata"].get("namespace"), binding["roleRef"]["name"]))
                 self.assertEqual(bound, {place(one) for one in documents if one["kind"] == kind
-                                         and not place(one)[1].endswith(("-editor", "-viewer", "-metrics-reader"))})
+                                         and not place(one)[1].endswith(("-actor", "-editor", "-viewer",
+                                                                          "-metrics-reader"))})
 
     def test_selectors_find_the_pods(self):
         for name in self.each():

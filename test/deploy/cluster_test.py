@@ -301,6 +301,63 @@ class ClusterTest(unittest.TestCase):
             snapshot = json.loads(gzip.decompress(files["careen-snapshot.json.gz"].read_bytes()))
             self.assertIn("gathered", json.dumps(snapshot))
 
+    def test_8_only_careen_approves(self):
+        """The policy of requests.protectState, as the API server applies it; and the rights of an actor's role."""
+        self.helm("install", "careen", CHART, *values_flags("requests"))
+        self.addCleanup(self.helm, "uninstall", "careen")
+        path = "/apis/repairman.k8s.io/v1/maintenancerequests"
+        poll(lambda: self.cluster.api.get(path) is not None, 60, "requests to be served")
+        here = {"namespace": NAMESPACE}
+        for name in ("controller-leader-election-helper", "careen-ledger-requests"):
+            self.assertTrue(self.may("update", "configmaps", name=name, **here))
+        self.assertFalse(self.may("update", "configmaps", name="other", **here))
+        self.assertFalse(self.may("update", "leases", "coordination.k8s.io", name="careen-ledger", **here))
+        self.assertTrue(self.may("patch", "maintenancerequests", "repairman.k8s.io"))
+        self.assertTrue(self.may("patch", "maintenancelimits", "repairman.k8s.io", subresource="status"))
+
+        account = f"system:serviceaccount:{NAMESPACE}:careen"
+        self.kubectl("create", "clusterrolebinding", "an-actor", "--clusterrole=careen-requests-actor", "--user=actor")
+        self.addCleanup(self.kubectl, "delete", "clusterrolebinding", "an-actor")
+
+        def state(value, user, **changes):
+            """Nothing, or why not."""
+            try:
+                self.kubectl("patch", "maintenancerequests.repairman.k8s.io", "mr", "--type=merge", f"--as={user}", "-p",
+                             json.dumps({"spec": {"state": value, **changes}}))
+            except RuntimeError as error:
+                return str(error)
+            return ""
+
+        def make(name, value, user):
+            self.kubectl("create", f"--as={user}", "-f", "-", stdin={
+                "apiVersion": "repairman.k8s.io/v1", "kind": "MaintenanceRequest", "metadata": {"name": name},
+                "spec": {"name": "node-1", "type": "node", "state": value}})
+
+        # A policy takes effect a moment after it was made.
+        def refused():
+            try:
+                make("early", "Approved", "actor")
+            except RuntimeError as error:
+                return "only careen sets Approved" in str(error)
+            self.kubectl("delete", "maintenancerequests.repairman.k8s.io", "early")
+            return False
+        poll(refused, 60, "the policy to be in force", 1)
+        with self.assertRaisesRegex(RuntimeError, "a request begins as Pending"):
+            make("early", "InProgress", "actor")
+        make("mr", "Pending", "actor")
+        self.addCleanup(self.kubectl, "delete", "maintenancerequests.repairman.k8s.io", "mr", "--ignore-not-found")
+        self.assertIn("only careen sets Approved", state("Approved", "actor"))
+        self.assertIn("Pending cannot become InProgress", state("InProgress", "actor"))
+        self.assertIn("stay as they are", state("Pending", "actor", name="node-2"))
+        self.assertEqual(state("Approved", account), "")
+        self.assertIn("Approved cannot become Pending", state("Pending", "actor"))
+        self.assertEqual(state("InProgress", "actor"), "")
+        self.assertIn("stay as they are", state("InProgress", account, name="node-2"))
+        self.assertEqual(state("Completed", "actor"), "")
+        self.assertIn("Completed cannot become InProgress", state("InProgress", "actor"))
+        self.assertEqual(state("Rejected", account), "")
+        self.assertEqual(state("Completed", "actor"), "", "it is told that its work is over")
+
     def _run_a_pod(self, port):
         """careen's chart, and by hand what a scheduler and a kubelet would make of it."""
         self.helm("install", "careen", CHART, "--set", "controllers={nodemaintenance},env[0].name=TOKEN,env[0].value=hunter2")

@@ -31,7 +31,8 @@ PARTS = {
     "profiles": ["test_round", "test_rolling", "test_flatcar", "test_notifications", "test_prometheus", "test_hypervisors",
                  "test_info", "test_pod_events", "test_dry_run", "test_migration", "test_signals", "test_reload", "test_service_account",
                  "test_bad_config", "test_bad_access", "test_outages", "test_failover"],
-    "drains": ["test_nodemaintenance", "test_nodemaintenance_failures", "test_original_rights", "test_webhook",
+    "drains": ["test_nodemaintenance", "test_nodemaintenance_failures", "test_original_rights", "test_repairman_rights",
+               "test_webhook",
                "test_eviction_webhook", "test_limit_webhook", "test_commands", "test_explain", "test_plan", "test_pause"],
 }
 

@@ -39,6 +39,9 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- define "careen.nodemaintenance" -}}
 {{- if has "nodemaintenance" .Values.controllers }}true{{ end -}}
 {{- end -}}
+{{- define "careen.requests" -}}
+{{- if has "requests" .Values.controllers }}true{{ end -}}
+{{- end -}}
 {{- /* A dry run serves none, so none is registered: it would keep everybody from creating objects. */ -}}
 {{- define "careen.webhook" -}}
 {{- if and .Values.webhook.enabled (has "nodemaintenance" .Values.controllers) (not .Values.dryRun) }}true{{ end -}}
@@ -59,7 +62,8 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- $names := list }}
 {{- if include "careen.profiles" . }}{{ $names = append $names "maintenance-controller-leader-election.cloud.sap" }}{{ end }}
 {{- if include "careen.nodemaintenance" . }}{{ $names = append $names "135b1886.medik8s.io" }}{{ end }}
-{{- $names = append $names "careen-ledger" }}
+{{- /* With requests and without profiles the ledger is a ConfigMap: rbac-requests.yaml. */ -}}
+{{- if or (include "careen.profiles" .) (not (include "careen.requests" .)) }}{{ $names = append $names "careen-ledger" }}{{ end }}
 {{- join ", " $names }}
 {{- end -}}
 
