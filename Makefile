@@ -81,6 +81,7 @@ explore: deps ## whole campaigns in virtual time with faults from SEEDS seeds (5
 	@$(STEP) "build (explorer)" cmake --build --preset release -j $(JOBS) --target explore
 	$(EXPLORE)
 	$(EXPLORE) --drains
+	$(EXPLORE) --requests
 
 fuzz: deps-test ## each fuzz target for SECONDS_EACH seconds (60)
 	@$(STEP) "configure (fuzz)" cmake --preset fuzz

@@ -134,10 +134,8 @@ class Drains:
         nodes, options.nodes = options.nodes, NODES
         self.bench.bring_up("drains", "--audit", "--termination-time", "0")
         options.nodes = nodes
-        self.api, self.cluster = self.bench.api, self.bench.cluster
-        self.audit = Audit(self.cluster.audit_log)
+        self._open_up()
         self._make_workloads()
-        self.pods = Pods(self.api)
         try:
             self._wait_at_rest()
             self.say(f"== {AT_ONCE} of {NODES} nodes, budgets of 10 %, pods vanish at once")
@@ -157,9 +155,15 @@ class Drains:
 
     # --- the cluster ---------------------------------------------------------
 
+    def _open_up(self):
+        self.api, self.cluster = self.bench.api, self.bench.cluster
+        self.audit = Audit(self.cluster.audit_log)
+        self.api.create("/api/v1/namespaces", {"metadata": {"name": NAMESPACE}})
+        self.api.create("/api/v1/namespaces", {"metadata": {"name": "bench"}})
+        self.pods = Pods(self.api)
+
     def _make_workloads(self):
         self.say(f"== {DEPLOYMENTS} Deployments of {REPLICAS} replicas")
-        self.api.create("/api/v1/namespaces", {"metadata": {"name": NAMESPACE}})
 
         def make(number):
             name = f"app-{number:02}"

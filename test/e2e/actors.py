@@ -8,15 +8,15 @@ import sys
 import threading
 import time
 
-from api import Refused
+from api import Refused, side_by_side
 from careen import die_with_parent, poll
 from cluster import ROOT, TOOL
 from node_watch import annotations
+from out_watch import REQUESTS, RunningRequests
 
 sys.path.append(os.path.join(ROOT, "test"))
 from gobuild import module_folder  # noqa: E402
 
-REQUESTS = "/apis/repairman.k8s.io/v1/maintenancerequests"
 CLIENT = "maintenancerequests.repairman.k8s.io/clientname"
 READY = "testcluster/ready"  # "false": the node reports that it is not ready
 
@@ -323,3 +323,26 @@ class RequestsScript(Worker):
             if self.stopping.is_set():
                 return
             self._asker.maintain(node, seconds=self._seconds)
+
+
+class Finisher(RunningRequests):
+    """An actor without work: what is approved is InProgress at once, and Completed next."""
+
+    def __init__(self, api):
+        super().__init__(api)
+        self._todo = []
+        self._writer = threading.Thread(target=self._write, daemon=True)
+        self._writer.start()
+
+    def _take(self, name, old, new, version):
+        super()._take(name, old, new, version)
+        state = new["spec"].get("state") if new else None
+        if state in self.RUNNING and (old is None or old["spec"].get("state") != state):
+            self._todo.append((name, "InProgress" if state == "Approved" else "Completed"))
+
+    def _write(self):
+        while not self._stopping:
+            with self._changed:
+                self._changed.wait_for(lambda: self._todo or self._stopping, 1)
+                todo, self._todo = self._todo, []
+            side_by_side(lambda one: self._api.patch(f"{REQUESTS}/{one[0]}", {"spec": {"state": one[1]}}), todo)

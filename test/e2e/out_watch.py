@@ -74,6 +74,21 @@ class OutNodes(Follower):
         now = reasons(new) if new else set()
         if before != now:
             self._history.note(version, name, "node", now)
+        if "cordon" in before and "cordon" not in now:
+            self._history.note(version, name, "pods", set())
+
+
+class EmptiedNodes(Follower):
+    """Nodes that lose pods of a namespace: from the first one on, until they are schedulable again."""
+
+    def __init__(self, api, history, namespace):
+        super().__init__(api, f"/api/v1/namespaces/{namespace}/pods")
+        self._history = history
+
+    def _take(self, name, old, new, version):
+        going = new and "deletionTimestamp" in new["metadata"]
+        if going and not (old and "deletionTimestamp" in old["metadata"]):
+            self._history.note(version, new["spec"].get("nodeName"), "pods", {"emptied"})
 
 
 class RunningRequests(Follower):
@@ -126,26 +141,27 @@ def _spec(one, key):
 
 
 class OutWatch:
-    """Both together. `selects` tells of a node whether a limit is about it."""
+    """All of them together; the pods are those of a namespace. `selects` tells of a node whether a limit is about it."""
 
-    def __init__(self, api):
+    def __init__(self, api, namespace):
         self.history = History()
         self.nodes = OutNodes(api, self.history)
         self.requests = RunningRequests(api, self.history)
+        self._all = [self.nodes, self.requests, EmptiedNodes(api, self.history, namespace)]
 
     def start(self):
-        self.nodes.start()
-        self.requests.start()
+        for follower in self._all:
+            follower.start()
         return self
 
     def stop(self):
-        self.requests.stop()
-        self.nodes.stop()
+        for follower in self._all:
+            follower.stop()
 
     def catch_up(self):
-        """Until both have seen what is so now."""
-        self.nodes.catch_up()
-        self.requests.catch_up()
+        """Until all have seen what is so now."""
+        for follower in self._all:
+            follower.catch_up()
 
     def additions_beyond(self, cap, selects=lambda node: True, grace=3.0):
         """What careen took out although so many were out already. What others did counts once this watch has known of
@@ -172,6 +188,11 @@ class OutWatch:
     def most_own(self, selects=lambda node: True):
         """How many nodes careen had out at once, at most."""
         return max((sum(_own(why) and selects(name) for name, why in out.items())
+                    for _, _, _, out in self.history.steps()), default=0)
+
+    def most_at_work(self, selects=lambda node: True):
+        """How many nodes careen had out, or lost pods, at once, at most: with those who were told to wait left out."""
+        return max((sum((_own(why) or "emptied" in why) and selects(name) for name, why in out.items())
                     for _, _, _, out in self.history.steps()), default=0)
 
     def seen(self, reason):

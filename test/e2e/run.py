@@ -3,7 +3,7 @@
 
     CAREEN_BINARY=build/careen test/e2e/run.py            all of them
     test/e2e/run.py round.RoundTest outages               those of a class, or of a module
-    test/e2e/run.py --part drains                         one of the two parts that `make test` runs side by side
+    test/e2e/run.py --part drains                         one of the parts that `make test` runs side by side
 
 Brings up a cluster of its own with tools/testcluster, and takes it down again however the run ends. When a test
 fails the logs of its replicas are kept. Debian's own Python runs it, because that is where python3-aiosmtpd is.
@@ -26,7 +26,7 @@ sys.dont_write_bytecode = True
 from cluster import Stopped, stop_on_signals  # noqa: E402
 from harness import UNSAFE, Environment  # noqa: E402
 
-# Two parts of about the same length, for two runs side by side, each on a cluster of its own.
+# Parts for runs side by side, each on a cluster of its own.
 PARTS = {
     "profiles": ["test_round", "test_rolling", "test_flatcar", "test_notifications", "test_prometheus", "test_hypervisors",
                  "test_info", "test_pod_events", "test_dry_run", "test_migration", "test_signals", "test_reload", "test_service_account",
@@ -34,6 +34,7 @@ PARTS = {
     "drains": ["test_nodemaintenance", "test_nodemaintenance_failures", "test_original_rights", "test_repairman_rights",
                "test_webhook",
                "test_eviction_webhook", "test_limit_webhook", "test_commands", "test_explain", "test_plan", "test_pause"],
+    "budgets": ["test_requests", "test_one_budget"],
 }
 
 

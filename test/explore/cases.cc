@@ -6,10 +6,12 @@
 
 #include "drain_campaign.h"
 #include "draw.h"
+#include "requests_campaign.h"
 
 namespace careen::explore {
 
 Campaign draw_campaign_of(Family family, uint64_t seed) {
+  if (family == Family::requests) return draw_requests_campaign(seed);
   return family == Family::drains ? draw_drain_campaign(seed) : draw_campaign(seed);
 }
 
@@ -42,6 +44,8 @@ namespace {
 std::vector<std::pair<std::string, Campaign>> small_campaigns(Family family) {
   if (family == Family::profiles)
     return {{"1 replicas", small_campaign(1, false)}, {"2 replicas", small_campaign(2, true)}};
+  if (family == Family::requests)
+    return {{"requests", small_requests_campaign(false)}, {"an actor that dies", small_requests_campaign(true)}};
   return {{"a NodeMaintenance", small_drain_campaign(false)}, {"a draining profile", small_drain_campaign(true)}};
 }
 

@@ -14,8 +14,8 @@ namespace careen::explore {
 
 inline constexpr uint64_t kSeedsPerCampaign = 8;
 
-// Two families of campaigns: nodes go through profiles, or are drained.
-enum class Family { profiles, drains };
+// Families of campaigns: nodes go through profiles, or are drained, or everybody asks for places under limits.
+enum class Family { profiles, drains, requests };
 
 Campaign draw_campaign_of(Family family, uint64_t seed);
 

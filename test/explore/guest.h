@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "io/time.h"
 #include "kube/json.h"
 #include "sim/api_server.h"
 
@@ -19,25 +20,49 @@ namespace careen::explore {
 
 using Report = std::function<void(std::string rule, std::string what)>;
 
+struct Circumstances {
+  bool by_careen = false;
+  bool exact = false;     // so far nobody has lost what only the ledger knows, so limits hold
+  bool informed = false;  // careen has heard of what others have done, but for the last few seconds
+};
+
 class GuestWatch {
  public:
   virtual ~GuestWatch() = default;
-  // Each change of a node and of the controller's own objects. `exact`: so far nobody has lost what only the ledger
-  // knows, so limits hold.
-  virtual void changed(const sim::Change& change, bool by_careen, bool exact) = 0;
+  // Each change of a node, of the ledger and of the controller's own objects.
+  virtual void changed(const sim::Change& change, const Circumstances& circumstances) = 0;
   // Careen has come to rest.
   virtual void check_end() = 0;
+};
+
+// What others in the world can do, who answer what careen does. Not at once: whoever is told of a change must not make
+// another.
+struct Hands {
+  std::function<void(io::Duration after, std::function<void()> act)> later;
+  std::function<sim::Text(std::string_view path)> read;
+  std::function<void(const std::string& path, const kube::Json& patch)> merge;  // into an object that is there
+  std::function<void(std::string_view node, bool cordoned)> cordon;
+};
+
+class GuestActors {
+ public:
+  virtual ~GuestActors() = default;
+  virtual void changed(const sim::Change& change) = 0;
 };
 
 class Guest {
  public:
   virtual ~Guest() = default;
   virtual std::shared_ptr<const controllers::Choice> choice() const = 0;
+  // Careen writes objects of that collection for it, besides those of its kind; its watch is told of them.
+  virtual bool writes(std::string_view) const { return false; }
+  virtual std::unique_ptr<GuestActors> actors(Hands) const { return nullptr; }
   // Such labels and annotations of nodes are its own to write.
   virtual bool owns(std::string_view key) const = 0;
   // Of an admission: it lasts for as long as its object wants it.
   virtual bool claims(std::string_view by) const = 0;
-  virtual std::unique_ptr<GuestWatch> watch(Report report) const = 0;
+  // `now`: since the beginning.
+  virtual std::unique_ptr<GuestWatch> watch(Report report, std::function<io::Duration()> now) const = 0;
 };
 
 // The controller whose objects the path is about; null: that of none.

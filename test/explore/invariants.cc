@@ -139,10 +139,16 @@ void Invariants::check_further_lock(const sim::Sending& sending, Process& proces
                                late ? "not renewed by" : "held by", late ? process.identity : holder));
 }
 
-void Invariants::join(const Guest& guest) { guests_.push_back({guest, guest.watch(reporting())}); }
+void Invariants::join(const Guest& guest) {
+  guests_.push_back({guest, guest.watch(reporting(), [this] { return time_.now().time_since_epoch(); })});
+}
 
 bool Invariants::is_a_guests(std::string_view key) const {
   return std::any_of(guests_.begin(), guests_.end(), [&](const Joined& one) { return one.guest.owns(key); });
+}
+
+bool Invariants::is_written_for_guests(std::string_view collection) const {
+  return std::any_of(guests_.begin(), guests_.end(), [&](const Joined& one) { return one.guest.writes(collection); });
 }
 
 void Invariants::tell_guests(const sim::Change& change) {
@@ -150,7 +156,10 @@ void Invariants::tell_guests(const sim::Change& change) {
                     std::any_of(processes_.begin(), processes_.end(), [this](const auto& process) {
                       return process.second.ledger_again || may_lack_ledger(process.second);
                     });
-  for (const Joined& one : guests_) one.watch->changed(change, process_of(change.by) != nullptr, !lost);
+  const Circumstances circumstances{.by_careen = process_of(change.by) != nullptr,
+                                    .exact = !lost,
+                                    .informed = time_.now() >= unseeing_until_ && time_.now() >= disturbed_until_};
+  for (const Joined& one : guests_) one.watch->changed(change, circumstances);
 }
 
 void Invariants::check_drained(const std::string& process, const std::string& node, std::string_view owner) {
@@ -216,13 +225,16 @@ void Invariants::changed(const sim::Change& change) {
   }
   if (change.collection == kBudgets) drains_.budget_changed(change, time_.now());
   if (change.collection == kMaintenances) return maintenances_.changed(change, process_of(change.by) != nullptr);
-  if (kind_at(change.collection)) return tell_guests(change);
+  if (kind_at(change.collection) || is_written_for_guests(change.collection)) return tell_guests(change);
   if (change.collection == "/api/v1/nodes") {
     node_changed(change);
     tell_guests(change);
     return note_facts();
   }
-  if (change.collection == "/apis/coordination.k8s.io/v1/leases") return lease_changed(change);
+  if (change.collection == "/apis/coordination.k8s.io/v1/leases") {
+    if (std::string_view(kLedgerPath).ends_with("/" + change.name)) tell_guests(change);
+    return lease_changed(change);
+  }
   const auto locks = replica::leader_locks();
   const replica::HomeObject named{kube::LockKind::config_map, change.name};
   if (change.collection == "/api/v1/configmaps" && std::ranges::find(locks, named) != locks.end()) {

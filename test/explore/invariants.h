@@ -182,6 +182,7 @@ class Invariants {
   void check_drained(const std::string& process, const std::string& node, std::string_view owner);
   void check_further_lock(const sim::Sending& sending, Process& process);
   bool is_a_guests(std::string_view key) const;
+  bool is_written_for_guests(std::string_view collection) const;
   void tell_guests(const sim::Change& change);
   void further_lock_changed(const sim::Change& change, Process* process, kube::LockKind kind);
   void check_recorded(const sim::Sending& sending, Process& process);

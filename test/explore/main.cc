@@ -23,11 +23,13 @@ struct Arguments {
   bool timeline = false;
   bool systematic = false;
   bool drains = false;
+  bool requests = false;
   bool shrink = true;
   bool keep_going = false;
   int jobs = 1;
 
-  Family family() const { return drains ? Family::drains : Family::profiles; }
+  Family family() const { return drains ? Family::drains : requests ? Family::requests : Family::profiles; }
+  const char* family_flag() const { return drains ? " --drains" : requests ? " --requests" : ""; }
   std::string mistake;
   std::string program;
 };
@@ -47,8 +49,7 @@ std::string replay(const Arguments& arguments, const Case& one) {
   std::vector<std::string> nodes;
   for (const Perturbation& what : one.perturbations) only.push_back(what.index);
   for (const NodePlan& node : one.campaign.nodes) nodes.push_back(node.name);
-  return fmt::format("{}{}{} --seed {} --only {} --nodes {} --timeline", arguments.program,
-                     arguments.drains ? " --drains" : "",
+  return fmt::format("{}{}{} --seed {} --only {} --nodes {} --timeline", arguments.program, arguments.family_flag(),
                      arguments.mistake.empty() ? "" : " --mistake " + arguments.mistake, one.seed,
                      only.empty() ? "0" : fmt::format("{}", fmt::join(only, ",")), fmt::join(nodes, ","));
 }
@@ -145,7 +146,7 @@ Run run_seed(Cases& cases, uint64_t seed) {
 
 int explore_seeds(const Arguments& arguments, Tally& tally) {
   const Seeds seeds = seeds_of(arguments);
-  fmt::print("seeds {}..{}{}\n", seeds.first, seeds.last, arguments.drains ? " of drains" : "");
+  fmt::print("seeds {}..{}{}\n", seeds.first, seeds.last, arguments.family_flag());
   const auto all_pass = [&](uint64_t campaign, Tally& counted) {
     const Seeds own = seeds.of_campaign(campaign);
     Cases cases(arguments.family());
@@ -187,6 +188,9 @@ int run_program(int argc, char** argv) {
   app.add_flag("--systematic", arguments.systematic, "a crash before and after each write of small campaigns");
   app.add_flag("--drains", arguments.drains,
                "campaigns in which nodes are drained, instead of those of profiles alone");
+  app.add_flag("--requests", arguments.requests,
+               "campaigns under MaintenanceLimits, with MaintenanceRequests and people who cordon")
+      ->excludes("--drains");
   app.add_flag("!--no-shrink", arguments.shrink, "do not make a failing case smaller");
   if (!mistakes().empty()) {
     app.add_option("--mistake", arguments.mistake, "which mistake careen shall make")->check(CLI::IsMember(mistakes()));

@@ -3,7 +3,8 @@
 
     mistakes.py generate SOURCE_DIR OUTPUT_DIR     copies of the sources concerned, with the mistakes in them
     mistakes.py check EXPLORE_MISTAKEN FIRST..LAST makes each of them in turn; prints which seeds find them, those of
-                                                   drains in campaigns of drains
+                                                   drains in campaigns of drains, and those of
+                                                   requests in campaigns of requests
 
 careen itself carries nothing of this. A mistake names a file under src/, a piece of its text that occurs exactly once,
 and what stands there instead; MISTAKE in that text is true when the program was told to make this one. How a piece is
@@ -31,6 +32,9 @@ POSTING = "controllers/profiles/message_posting.cc"
 BEGUN_TRANSITIONS = "controllers/profiles/begun_transitions.cc"
 TAKER = "controllers/profiles/lease_taker.cc"
 LEDGER = "budget/ledger.cc"
+COUNT = "limits/desk_count.cc"
+REQUEST_DECIDE = "controllers/requests/decide.cc"
+REQUEST_WRITES = "controllers/requests/controller_writes.cc"
 
 # Name, what it is, the rules that may find it ("abort": an assertion of careen's own), and the changes: file, text,
 # mistaken text.
@@ -266,7 +270,51 @@ DRAIN_MISTAKES = [
         ("drain/engine_read.cc", "if (after && after->uid != meant) {", "if (!MISTAKE && after && after->uid != meant) {"),
     ]),
 ]
-ALL = MISTAKES + SYSTEMATIC_MISTAKES + DRAIN_MISTAKES
+
+# Looked for in campaigns under MaintenanceLimits.
+REQUEST_MISTAKES = [
+    ("place-uncounted", "a place counts only once its node shows it", ["cap"], [
+        (COUNT, "if (state.present && state.has_place()) tally =",
+         "if (state.present && state.has_place() && !MISTAKE) tally ="),
+    ]),
+    ("cordon-uncounted", "what others take out does not count", ["cap"], [
+        (COUNT, "if (fact.own || !fact.counts()) continue;\n const auto look_again",
+         "if (fact.own || !fact.counts() || MISTAKE) continue;\n    const auto look_again"),
+    ]),
+    ("running-forgotten", "a successor does not count what its predecessor has approved", ["cap"], [
+        ("limits/desk_limits.cc", "if (!entry.inherited || !admission.counts) continue;",
+         "if (MISTAKE || !entry.inherited || !admission.counts) continue;"),
+    ]),
+    ("request-unrecorded", "a request is approved while its place is still on the way to the ledger", ["request"], [
+        (REQUEST_WRITES, "if (!co_await p.ledger.recorded(key)) co_return;\n  const auto request = find(name);",
+         "if (!MISTAKE && !co_await p.ledger.recorded(key)) co_return;\n  const auto request = find(name);"),
+    ]),
+    ("turn-by-name", "who asks later may be first", ["turn"], [
+        ("limits/desk_queue.cc", "return {rank, asking.since, asking.who, asking.node};",
+         "return {rank, MISTAKE ? io::Wall{} : asking.since, asking.who, asking.node};"),
+    ]),
+    ("place-lost", "the place of a request that is over is not given back", ["request", "converge", "late"], [
+        ("limits/desk.cc", "{ core_->release(node, who); }",
+         "{ if (!MISTAKE || !who.starts_with(\"request/\")) core_->release(node, who); }"),
+    ]),
+    ("turn-untold", "nobody is told that it is his turn", ["request", "late", "converge"], [
+        ("limits/desk.cc", "entry->second.offered) turn_hub_.tell(node, who);",
+         "entry->second.offered && !MISTAKE) turn_hub_.tell(node, who);"),
+    ]),
+    ("two-on-a-node", "a request does not wait for another one of its node", ["request"], [
+        (REQUEST_DECIDE, "if (!world.busy_with.empty()) {", "if (!world.busy_with.empty() && !MISTAKE) {"),
+    ]),
+    ("taken-back", "what has begun goes back to being approved, as in the program that careen replaces", ["request"], [
+        (REQUEST_DECIDE, "keep_time(status.started, memory.started);",
+         "if (MISTAKE) {\n    decision.effect = Approve{};\n    return;\n  }\n"
+         "  keep_time(status.started, memory.started);"),
+    ]),
+    ("evidence-unheeded", "nobody notices that an actor has died at work", ["request"], [
+        (REQUEST_DECIDE, "if (!passed(decision, quiet, evidence, now)) return;",
+         "if (MISTAKE || !passed(decision, quiet, evidence, now)) return;"),
+    ]),
+]
+ALL = MISTAKES + SYSTEMATIC_MISTAKES + DRAIN_MISTAKES + REQUEST_MISTAKES
 
 # Compiled with the mistaken headers, because they use them.
 WITH_HEADERS = ["replica/replica.cc", "replica/pause_watch.cc", CONTROLLER, LANE, SETTLER, MESSAGES]
@@ -329,7 +377,10 @@ def generate(source, output):
 
 
 def family_of(name):
-    return ["--drains"] if name in {drain for drain, *_ in DRAIN_MISTAKES} else []
+    for flag, mistakes in (("--drains", DRAIN_MISTAKES), ("--requests", REQUEST_MISTAKES)):
+        if name in {known for known, *_ in mistakes}:
+            return [flag]
+    return []
 
 
 def is_systematic(name):

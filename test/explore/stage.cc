@@ -27,6 +27,7 @@ namespace {
 
 // Until the kubelet starts a process again that has ended by itself.
 constexpr io::Duration kRestart = seconds{3};
+constexpr std::string_view kRequestsGroup = "/apis/repairman.k8s.io/";
 // In one instant.
 constexpr int kMostSteps = 1'000'000;
 
@@ -34,7 +35,7 @@ Target target_of(const sim::Sending& sending) {
   const std::string& path = sending.request.path;
   if (path.find("/events") != std::string::npos) return Target::events;
   if (sending.client.ends_with("/lease")) return Target::lock;
-  if (kind_at(path)) return Target::maintenances;
+  if (kind_at(path) || path.starts_with(kRequestsGroup)) return Target::maintenances;
   if (path.find("/pods/") != std::string::npos) return Target::pods;
   if (path.find("/medik8s-leases/") != std::string::npos || path.starts_with("/api/v1/namespaces"))
     return Target::node_leases;
@@ -92,6 +93,7 @@ Stage::Stage(const Case& one, bool timeline)
       ask("POST", controllers::kDefinitionsPath, definition);
     }
     invariants.join(*guest);
+    if (auto actors = guest->actors(hands())) actors_.push_back(std::move(actors));
   }
   for (const NodePlan& node : one.campaign.nodes) {
     wanted_[node.name] = node.labels;
@@ -269,6 +271,25 @@ void Stage::observe(const sim::Change& change) {
                      change.collection.substr(change.collection.rfind('/') + 1), change.name, what));
   }
   invariants.changed(change);
+  for (const auto& actors : actors_) actors->changed(change);
+}
+
+// Whether it is ready, too, where somebody beside profiles looks at that.
+Json Stage::conditions_with(const char* health) const {
+  const char* const ready = case_.campaign.guests.empty() ? "True" : health;
+  return Json::array(
+      {Json::object({{"type", "Healthy"}, {"status", health}}), Json::object({{"type", "Ready"}, {"status", ready}})});
+}
+
+Hands Stage::hands() {
+  Hands hands;
+  hands.later = [this](io::Duration after, std::function<void()> act) { later(after, std::move(act)); };
+  hands.read = [this](std::string_view path) { return cluster->api.text(path); };
+  hands.merge = [this](const std::string& path, const Json& patch) {
+    if (cluster->api.text(path)) cluster->api.merge(path, patch, "people");
+  };
+  hands.cordon = [this](std::string_view node, bool cordoned) { set_cordon(std::string(node), cordoned); };
+  return hands;
 }
 
 sim::Treatment Stage::treat(const sim::Sending& sending) {
@@ -388,7 +409,7 @@ void Stage::make(const std::string& node) {
   object.set({"metadata", "finalizers"}, Json::array({"people.example/keep"}));
   object.set({"spec", "taints"},
              Json::array({Json::object({{"key", "people.example/pool"}, {"effect", "NoSchedule"}})}));
-  object.set({"status", "conditions"}, Json::array({Json::object({{"type", "Healthy"}, {"status", "True"}})}));
+  object.set({"status", "conditions"}, conditions_with("True"));
   cluster->api.put(node_path(node), std::move(object), "people");
 }
 

@@ -109,6 +109,9 @@ class Stage {
   void make(const std::string& node);
   void append(const std::string& node, const char* parent, const char* list, kube::Json element);
 
+  Hands hands();
+  kube::Json conditions_with(const char* health) const;
+
   // Drains (stage_drains.cc).
   void ask(std::string method, std::string path, const kube::Json& body);
   void set_up_drains();
@@ -154,6 +157,7 @@ class Stage {
   bool timeline_;
   Draw draw_;
   std::vector<std::unique_ptr<Replica>> replicas_;
+  std::vector<std::unique_ptr<GuestActors>> actors_;
   std::multimap<io::Steady, std::function<void()>> agenda_;
   std::deque<std::function<void()>> soon_;         // what cannot be done from within a process
   std::map<std::string, Labels> wanted_;           // by people, on their nodes

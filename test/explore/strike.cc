@@ -446,7 +446,7 @@ void Stage::strike_outside(const Perturbation& what) {
 
 void Stage::set_condition(const std::string& node, const char* status) {
   Json patch = Json::object();
-  patch.set({"status", "conditions"}, Json::array({Json::object({{"type", "Healthy"}, {"status", status}})}));
+  patch.set({"status", "conditions"}, conditions_with(status));
   cluster->api.merge(node_path(node), patch, "people");
 }
 

@@ -22,7 +22,7 @@ class LanternWatch final : public explore::GuestWatch {
  public:
   explicit LanternWatch(explore::Report report) : report_(std::move(report)) {}
 
-  void changed(const sim::Change& change, bool by_careen, bool exact) override {
+  void changed(const sim::Change& change, const explore::Circumstances& circumstances) override {
     const bool gone = change.type == sim::Change::Type::deleted;
     const auto object = kube::Json::parse(*change.object);
     if (change.collection == kResource.path()) {
@@ -32,7 +32,8 @@ class LanternWatch final : public explore::GuestWatch {
       if (gone) hung_.erase(change.name);
       if (!gone) hung_[change.name] = {node, color};
     }
-    if (change.collection == "/api/v1/nodes") node_changed(change, gone, *object, by_careen, exact);
+    if (change.collection == "/api/v1/nodes")
+      node_changed(change, gone, *object, circumstances.by_careen, circumstances.exact);
   }
 
   void check_end() override {
@@ -73,7 +74,7 @@ class LanternGuest final : public explore::Guest {
   std::shared_ptr<const controllers::Choice> choice() const override { return with_options(options_); }
   bool owns(std::string_view key) const override { return key == kLit || key == kDimmed; }
   bool claims(std::string_view by) const override { return by == kind().name; }
-  std::unique_ptr<explore::GuestWatch> watch(explore::Report report) const override {
+  std::unique_ptr<explore::GuestWatch> watch(explore::Report report, std::function<io::Duration()>) const override {
     return std::make_unique<LanternWatch>(std::move(report));
   }
 

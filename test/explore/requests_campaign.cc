@@ -1,0 +1,138 @@
+#include "requests_campaign.h"
+
+#include <fmt/format.h>
+
+#include <memory>
+#include <utility>
+
+#include "controllers/requests/hosted.h"
+#include "draw.h"
+#include "requests_actors.h"
+#include "requests_plan.h"
+#include "requests_watch.h"
+
+namespace careen::explore {
+
+using io::minutes;
+using io::seconds;
+using kube::Json;
+
+namespace {
+
+class RequestsGuest final : public Guest {
+ public:
+  explicit RequestsGuest(std::shared_ptr<const RequestsPlan> plan) : plan_(std::move(plan)) {}
+
+  std::shared_ptr<const controllers::Choice> choice() const override { return requests::kind().usual(); }
+  bool owns(std::string_view) const override { return false; }
+  // A node that is gone is missed for an hour.
+  bool claims(std::string_view by) const override { return by == "missing"; }
+  bool writes(std::string_view collection) const override { return collection == kLimitsPath; }
+  std::unique_ptr<GuestActors> actors(Hands hands) const override {
+    return std::make_unique<RequestsActors>(plan_, std::move(hands));
+  }
+  std::unique_ptr<GuestWatch> watch(Report report, std::function<io::Duration()> now) const override {
+    return std::make_unique<RequestsWatch>(plan_, std::move(report), std::move(now));
+  }
+
+ private:
+  std::shared_ptr<const RequestsPlan> plan_;
+};
+
+Json object(const char* kind, std::string_view name) {
+  Json object = Json::object({{"apiVersion", "repairman.k8s.io/v1"}, {"kind", kind}});
+  object.set({"metadata", "name"}, std::string(name));
+  return object;
+}
+
+// A dead actor's place is free again after a minute, so that a campaign lives to see it.
+Json limit_of(const Cap& cap) {
+  Json limit = object("MaintenanceLimit", "node");
+  limit.set({"spec", "maxUnavailable"}, static_cast<int64_t>(cap.nodes));
+  limit.set({"spec", "count"}, cap.counts_others ? "All" : "Policies");
+  if (cap.by_zone) limit.set({"spec", "groupBy"}, Json::array({kZone}));
+  limit.set({"spec", "timeouts", "approvedSeconds"}, int64_t{60});
+  limit.set({"spec", "timeouts", "evidenceSeconds"}, int64_t{60});
+  return limit;
+}
+
+void ask_for(Campaign& campaign, RequestsPlan& plan, io::Duration at, const Errand& errand) {
+  const std::string name = fmt::format("r{:02}", plan.errands.size());
+  Json request = object("MaintenanceRequest", name);
+  request.set({"metadata", "labels", "maintenancerequests.repairman.k8s.io/clientname"}, "actor-" + name);
+  request.set({"spec", "name"}, errand.node).set({"spec", "type"}, "node").set({"spec", "state"}, "Pending");
+  campaign.edits.push_back({at, errand.node, Edit::Kind::create, std::string(kRequestsPath), request});
+  plan.errands.emplace(name, errand);
+}
+
+Errand draw_errand(Draw& draw, const std::string& node) {
+  using Dies = Errand::Dies;
+  Errand errand;
+  errand.node = node;
+  errand.begins_after = draw.between(io::Duration{0}, seconds{20});
+  errand.works_for = draw.between(seconds{1}, seconds{40});
+  errand.cordons = !draw.one_in(4);
+  if (draw.one_in(4)) errand.dies = draw.of({Dies::begin, Dies::cordon, Dies::complete, Dies::uncordon});
+  errand.cleaned_up_after = draw.between(seconds{30}, minutes{2});
+  return errand;
+}
+
+// Some of them on nodes that people have cordoned; some are called off while they wait.
+void draw_requests(Draw& draw, Campaign& campaign, RequestsPlan& plan) {
+  for (const NodePlan& node : campaign.nodes) {
+    for (int count = draw.between(0, 2); count > 0; --count) {
+      const io::Duration at = draw.between(seconds{5}, minutes{3});
+      ask_for(campaign, plan, at, draw_errand(draw, node.name));
+      if (!draw.one_in(8)) continue;
+      campaign.edits.push_back({at + draw.between(seconds{1}, minutes{1}), node.name, Edit::Kind::erase,
+                                fmt::format("{}/r{:02}", kRequestsPath, plan.errands.size() - 1)});
+    }
+  }
+}
+
+void let_people_cordon(Draw& draw, Campaign& campaign) {
+  for (const NodePlan& node : campaign.nodes) {
+    if (!draw.one_in(4)) continue;
+    const io::Duration at = draw.between(seconds{1}, minutes{2});
+    campaign.edits.push_back({at, node.name, Edit::Kind::cordon});
+    campaign.edits.push_back({at + draw.between(seconds{20}, minutes{2}), node.name, Edit::Kind::uncordon});
+  }
+}
+
+void join(Campaign& campaign, std::shared_ptr<RequestsPlan> plan) {
+  campaign.edits.push_back({io::Duration{0}, {}, Edit::Kind::create, std::string(kLimitsPath), limit_of(plan->cap)});
+  for (const NodePlan& node : campaign.nodes) {
+    const auto zone = node.labels.find(kZone);
+    if (zone != node.labels.end()) plan->zones.emplace(node.name, zone->second);
+  }
+  campaign.edits = in_order(std::move(campaign.edits));
+  campaign.guests = {std::make_shared<RequestsGuest>(std::move(plan))};
+}
+
+}  // namespace
+
+Campaign draw_requests_campaign(uint64_t seed) {
+  Campaign campaign = draw_campaign(seed);
+  Draw draw(seed * 11 + 9);
+  auto plan = std::make_shared<RequestsPlan>();
+  plan->cap = {.nodes = draw.between(1, 3), .by_zone = draw.one_in(4), .counts_others = !draw.one_in(3)};
+  draw_requests(draw, campaign, *plan);
+  let_people_cordon(draw, campaign);
+  join(campaign, std::move(plan));
+  return campaign;
+}
+
+Campaign small_requests_campaign(bool dies) {
+  Campaign campaign = small_campaign(2, false);
+  auto plan = std::make_shared<RequestsPlan>();
+  plan->cap = {.nodes = 1, .counts_others = true};
+  for (const NodePlan& node : campaign.nodes) {
+    Errand errand{.node = node.name, .begins_after = seconds{1}, .works_for = seconds{5}};
+    if (dies && plan->errands.empty()) errand.dies = Errand::Dies::cordon;
+    ask_for(campaign, *plan, seconds{2}, errand);
+  }
+  join(campaign, std::move(plan));
+  return campaign;
+}
+
+}  // namespace careen::explore

@@ -1,0 +1,42 @@
+// What a campaign under MaintenanceLimits is about, as the actors and the invariants know it.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "io/time.h"
+
+namespace careen::explore {
+
+inline constexpr std::string_view kLimitsPath = "/apis/repairman.k8s.io/v1/maintenancelimits";
+inline constexpr std::string_view kRequestsPath = "/apis/repairman.k8s.io/v1/maintenancerequests";
+
+// How many nodes may be out at once: in the whole cluster, or in each zone.
+struct Cap {
+  int nodes = 1;
+  bool by_zone = false;
+  bool counts_others = false;  // cordons of people, too
+};
+
+// What an actor does for a request once it has been approved.
+struct Errand {
+  // The step before which it dies.
+  enum class Dies { never, begin, cordon, complete, uncordon };
+  std::string node;
+  io::Duration begins_after{};
+  io::Duration works_for{};
+  bool cordons = true;
+  Dies dies = Dies::never;
+  // Until people clean up after an actor that died and left the node cordoned.
+  io::Duration cleaned_up_after{};
+};
+
+struct RequestsPlan {
+  Cap cap;
+  std::map<std::string, Errand> errands;     // by request
+  std::map<std::string, std::string> zones;  // by node
+};
+
+}  // namespace careen::explore

@@ -1,0 +1,145 @@
+#include "requests_watch.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "controllers/profiles/names.h"
+
+namespace careen::explore {
+
+using kube::Json;
+
+namespace {
+
+// By then careen has heard of what others have done, if nothing is in the way of that.
+constexpr io::Duration kHeardOf = io::seconds{10};
+
+}  // namespace
+
+void RequestsWatch::changed(const sim::Change& change, const Circumstances& circumstances) {
+  if (change.collection == kRequestsPath) return request_changed(change, circumstances);
+  if (change.collection == "/api/v1/nodes") return node_changed(change, circumstances);
+  if (change.name == "careen-ledger") ledger_ = change.object ? *change.object : std::string();
+}
+
+void RequestsWatch::request_changed(const sim::Change& change, const Circumstances& circumstances) {
+  if (change.type == sim::Change::Type::deleted) {
+    requests_.erase(change.name);
+    return;
+  }
+  const auto object = Json::parse(*change.object);
+  const kube::JsonView spec = (*object)["spec"];
+  Request& request = requests_[change.name];
+  if (change.type == sim::Change::Type::added) {
+    request = {};
+    request.made = now_();
+  }
+  request.node = spec["name"].text().value_or("");
+  const std::string before = std::exchange(request.state, std::string(spec["state"].text().value_or("Pending")));
+  if (before == request.state || !circumstances.by_careen) return;
+  check_step(change.name, before, request);
+  if (request.state != "Approved") return;
+  request.approved_by_careen = true;
+  if (!nodes_.contains(request.node))
+    report_("request", fmt::format("{} is approved for {}, which is not there", change.name, request.node));
+  if (circumstances.exact && !has_place_on_record(change.name))
+    report_("request", change.name + " is approved although its place is not on record");
+  check_cap(request.node, "request " + change.name, circumstances);
+  if (circumstances.exact && circumstances.informed) check_turn(change.name, request);
+}
+
+void RequestsWatch::check_step(const std::string& name, const std::string& from, const Request& now) {
+  const bool right = (now.state == "Approved" && (from == "Pending" || from.empty())) || now.state == "Rejected" ||
+                     (now.state == "Completed" && from == "InProgress");
+  if (!right || from == "Completed")
+    report_("request", fmt::format("careen takes {} from {} to {}", name, from, now.state));
+}
+
+void RequestsWatch::node_changed(const sim::Change& change, const Circumstances& circumstances) {
+  if (change.type == sim::Change::Type::deleted) {
+    nodes_.erase(change.name);
+    return;
+  }
+  const auto object = Json::parse(*change.object);
+  Node& node = nodes_[change.name];
+  const auto since = [&](bool holds, io::Duration& begun) {
+    if (!holds) begun = kFree;
+    if (holds && begun == kFree) begun = now_();
+  };
+  bool ready = true;
+  (*object)["status"]["conditions"].for_each_element([&](kube::JsonView condition) {
+    if (condition["type"].text() == "Ready") ready = condition["status"].text() == "True";
+  });
+  since(!ready, node.unready_since);
+  const bool held = (*object)["metadata"]["annotations"]["careen.dev/holds"].text().has_value();
+  since((*object)["spec"]["unschedulable"].boolean().value_or(false) && !held, node.cordoned_since);
+  const bool maintained = (*object)["metadata"]["labels"][profiles::kStateLabel].text() == "in-maintenance";
+  if (!maintained) node.in_profile = false;
+  if (!maintained || node.in_profile || !circumstances.by_careen) return;
+  node.in_profile = true;
+  check_cap(change.name, "a profile", circumstances);
+}
+
+bool RequestsWatch::has_place_on_record(const std::string& request) const {
+  return ledger_.find("request/" + request) != std::string::npos;
+}
+
+bool RequestsWatch::is_own(const std::string& node) const {
+  const auto known = nodes_.find(node);
+  if (known != nodes_.end() && known->second.in_profile) return true;
+  return std::any_of(requests_.begin(), requests_.end(), [&](const auto& one) {
+    return one.second.node == node && one.second.running() && one.second.approved_by_careen;
+  });
+}
+
+std::string RequestsWatch::zone_of(const std::string& node) const {
+  const auto zone = plan_->zones.find(node);
+  return zone == plan_->zones.end() ? std::string() : zone->second;
+}
+
+void RequestsWatch::check_cap(const std::string& added, const std::string& what, const Circumstances& circumstances) {
+  const auto running = std::count_if(requests_.begin(), requests_.end(), [&](const auto& one) {
+    return one.second.node == added && one.second.running() && one.second.approved_by_careen;
+  });
+  if (running > 1) report_("request", fmt::format("{} requests run on {}", running, added));
+  // Whoever was down needs no part of the limit.
+  const auto known = nodes_.find(added);
+  const bool down = known != nodes_.end() && known->second.unready_since != kFree;
+  if (!circumstances.exact || down) return;
+  const io::Duration heard_of = circumstances.informed ? now_() - kHeardOf : io::Duration::min();
+  std::string out;
+  int count = 0;
+  for (const auto& [name, node] : nodes_) {
+    if (plan_->cap.by_zone && zone_of(name) != zone_of(added)) continue;
+    const bool foreign = plan_->cap.counts_others && std::min(node.cordoned_since, node.unready_since) <= heard_of;
+    if (name != added && !is_own(name) && !foreign) continue;
+    ++count;
+    out += fmt::format(" {}{}", name, is_own(name) ? "" : " (others)");
+  }
+  if (count > plan_->cap.nodes) report_("cap", fmt::format("{} takes {} out; out are{}", what, added, out));
+}
+
+void RequestsWatch::check_turn(const std::string& name, const Request& approved) {
+  for (const auto& [other, waiting] : requests_) {
+    const bool waits = waiting.state == "Pending" || waiting.state.empty();
+    if (other == name || !waits || waiting.made >= approved.made || waiting.made > now_() - kHeardOf) continue;
+    if (plan_->cap.by_zone && zone_of(waiting.node) != zone_of(approved.node)) continue;
+    const auto node = nodes_.find(waiting.node);
+    if (node == nodes_.end() || node->second.unready_since != kFree || nodes_.at(approved.node).unready_since != kFree)
+      continue;
+    // Its node is out for somebody else, or it has its place and is about to be told.
+    if (is_own(waiting.node) || node->second.cordoned_since != kFree) continue;
+    if (has_place_on_record(other)) continue;
+    return report_("turn", fmt::format("{} is approved before {}, which has waited longer", name, other));
+  }
+}
+
+void RequestsWatch::check_end() {
+  for (const auto& [name, request] : requests_) {
+    if (!request.finished())
+      report_("request", fmt::format("{} for {} is still {} in the end", name, request.node, request.state));
+  }
+}
+
+}  // namespace careen::explore

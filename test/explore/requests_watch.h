@@ -1,0 +1,59 @@
+// What must hold of requests, and of whoever has a node out under the same limit: careen never adds beyond the cap, has
+// no node out twice, takes back nothing that has begun, gives places in the order in which they were asked for, and
+// loses none for ever. Knows what the limit says, not how careen counts.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <string_view>
+
+#include "guest.h"
+#include "requests_plan.h"
+
+namespace careen::explore {
+
+class RequestsWatch final : public GuestWatch {
+ public:
+  RequestsWatch(std::shared_ptr<const RequestsPlan> plan, Report report, std::function<io::Duration()> now)
+      : plan_(std::move(plan)), report_(std::move(report)), now_(std::move(now)) {}
+
+  void changed(const sim::Change& change, const Circumstances& circumstances) override;
+  void check_end() override;
+
+ private:
+  struct Request {
+    std::string node, state;
+    io::Duration made{};
+    bool approved_by_careen = false;
+    bool finished() const { return state == "Completed" || state == "Rejected"; }
+    bool running() const { return state == "Approved" || state == "InProgress"; }
+  };
+  struct Node {
+    bool ready = true;
+    bool in_profile = false;              // careen has let it into maintenance
+    io::Duration cordoned_since = kFree;  // by others
+    io::Duration unready_since = kFree;
+  };
+  static constexpr io::Duration kFree = io::Duration::max();
+
+  void request_changed(const sim::Change& change, const Circumstances& circumstances);
+  void node_changed(const sim::Change& change, const Circumstances& circumstances);
+  void check_step(const std::string& name, const std::string& from, const Request& now);
+  void check_cap(const std::string& added, const std::string& what, const Circumstances& circumstances);
+  void check_turn(const std::string& name, const Request& approved);
+  bool has_place_on_record(const std::string& request) const;
+  bool is_own(const std::string& node) const;
+  std::string zone_of(const std::string& node) const;
+
+  std::shared_ptr<const RequestsPlan> plan_;
+  Report report_;
+  std::function<io::Duration()> now_;
+  std::map<std::string, Request> requests_;
+  std::map<std::string, Node> nodes_;
+  std::string ledger_;  // as it was last written
+};
+
+}  // namespace careen::explore
