@@ -12,6 +12,7 @@
 #include "cli/environment.h"
 #include "cli/screen.h"
 #include "commands/dashboard_server.h"
+#include "commands/demo_colleague.h"
 #include "commands/model_kubeconfig.h"
 #include "demo/config.h"
 #include "demo/hints.h"
@@ -86,6 +87,12 @@ class Demo {
         http_(io::make_http_client(real_, {})),
         paced_(real_, time_, options.speed),
         show_log_(real_, [this] { show_log(); }),
+        colleague_(options.actors
+                       ? std::make_unique<DemoColleague>(time_, world_, options.seed,
+                                                         [this](const std::string& node, const std::string& text) {
+                                                           log_.tell(time_.wall_now(), node, text);
+                                                         })
+                       : nullptr),
         upcoming_(
             {real_, world_.careen().replica().reader(), [this] { return io::Result<std::string>(world_.config()); }}) {}
 
@@ -115,6 +122,7 @@ class Demo {
   std::unique_ptr<io::HttpClient> http_;
   io::PacedTime paced_;
   io::Alarm show_log_;
+  std::unique_ptr<DemoColleague> colleague_;
   plan::Upcoming upcoming_;
   std::unique_ptr<io::HttpServer> cluster_server_;
   std::unique_ptr<DashboardServer> dashboard_;

@@ -61,6 +61,7 @@ void DemoActors::begin() {
   scope_.spawn(break_hardware());
   scope_.spawn(take_nodes_out());
   scope_.spawn(run_jobs());
+  scope_.spawn(reboot_as_kured());
 }
 
 void DemoActors::react(const std::string& name, const DemoNode& before, const DemoNode& now) {
@@ -173,6 +174,60 @@ Task<void> DemoActors::take_out(std::string node, std::string name, std::string 
   }
   co_await pause(minutes{1}, minutes{4});
   ask_api(cluster_.api, "DELETE", maintenance_path(name));
+}
+
+// Another program that reboots nodes, one at a time, and asks nobody: kured. Its lock is an annotation of its
+// DaemonSet; what it takes out is told by its annotation and its cordon.
+Task<void> DemoActors::reboot_as_kured() {
+  co_await pause(seconds{45}, seconds{75});
+  for (;;) {
+    if (const std::string node = any_node_at_rest(); !node.empty()) co_await kured_takes(node);
+    co_await pause(minutes{5}, minutes{15});
+  }
+}
+
+Task<void> DemoActors::kured_takes(std::string node) {
+  const auto annotate = [this](const std::string& path, std::string_view key, Json value) {
+    Json patch = Json::object();
+    patch.set({"metadata", "annotations", key}, std::move(value));
+    ask_api(cluster_.api, "PATCH", path, patch);
+  };
+  const auto cordon = [&](Json value) {
+    Json patch = Json::object();
+    patch.set({"spec", "unschedulable"}, std::move(value));
+    ask_api(cluster_.api, "PATCH", node_path(node), patch);
+  };
+  const std::string now = io::format_whole_seconds(loop_.wall_now());
+  tell_(node, "kured reboots it, and has asked nobody");
+  annotate(std::string(kKuredDaemonSet), "weave.works/kured-node-lock",
+           Json(Json::object({{"nodeID", node}, {"created", now}}).dump()));
+  annotate(node_path(node), "weave.works/kured-reboot-in-progress", now);
+  cordon(true);
+  for (int attempt = 0; attempt < 60 && !evict_pods(node); ++attempt) co_await io::sleep_for(loop_, seconds{5});
+  cluster_.kubelets.stop(node);
+  co_await pause(seconds{40}, seconds{90});
+  cluster_.kubelets.start(node);
+  co_await pause(seconds{10}, seconds{20});
+  cordon(nullptr);
+  annotate(node_path(node), "weave.works/kured-reboot-in-progress", nullptr);
+  annotate(std::string(kKuredDaemonSet), "weave.works/kured-node-lock", nullptr);
+}
+
+bool DemoActors::evict_pods(const std::string& node) {
+  const auto keys = cluster_.api.pods_on(node);
+  bool empty = true;
+  for (const auto& key : keys) {
+    const sim::Text text = cluster_.api.pod_text(key);
+    const auto pod = Json::parse(text ? *text : "null");
+    if (!pod || pod->at("/metadata/ownerReferences/0/kind").text() == "DaemonSet") continue;
+    empty = false;
+    const std::string name(pod->at("/metadata/name").text().value_or(""));
+    const std::string ns(pod->at("/metadata/namespace").text().value_or(""));
+    Json eviction = Json::object({{"apiVersion", "policy/v1"}, {"kind", "Eviction"}});
+    eviction.set({"metadata"}, Json::object({{"name", name}, {"namespace", ns}}));
+    ask_api(cluster_.api, "POST", fmt::format("/api/v1/namespaces/{}/pods/{}/eviction", ns, name), eviction);
+  }
+  return empty;
 }
 
 Task<void> DemoActors::run_jobs() {

@@ -35,6 +35,10 @@ class DemoActors {
   io::Task<void> take_nodes_out();
   io::Task<void> take_out(std::string node, std::string name, std::string reason);
   io::Task<void> run_jobs();
+  io::Task<void> reboot_as_kured();
+  io::Task<void> kured_takes(std::string node);
+  // False when it still has pods that have to leave.
+  bool evict_pods(const std::string& node);
 
   io::SleepAwaiter pause(io::Duration least, io::Duration most);
   // A node with nothing going on, or "".

@@ -39,6 +39,7 @@ constexpr App kApps[] = {
     {"data", "events", Kind::stateful_set, 7, 1, 20, 10},
     {"data", "cache", Kind::stateful_set, 12, 2, 5, 5},
     {"kube-system", "node-agent", Kind::daemon_set, 0, 0, 1, 2},
+    {"kube-system", "kured", Kind::daemon_set, 0, 0, 1, 2},
 };
 
 constexpr const char* kJobNamespace = "batch";

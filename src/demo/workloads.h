@@ -9,6 +9,9 @@
 
 namespace careen::app {
 
+// The DaemonSet of a program that takes nodes out and is not careen.
+inline constexpr std::string_view kKuredDaemonSet = "/apis/apps/v1/namespaces/kube-system/daemonsets/kured";
+
 // As kubectl would ask; the status of the answer. A refusal is no mistake: people may delete what this is about.
 int ask_api(sim::ApiServer& api, const std::string& method, const std::string& path, const kube::Json& body = {});
 
