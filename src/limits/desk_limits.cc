@@ -15,6 +15,8 @@ constexpr io::Duration kMissingFor = io::hours{1};
 constexpr size_t kMostMissing = 5'000;
 // The ledger is one small object: what a missing node takes of it is bounded.
 constexpr size_t kMostGroupsRecorded = 32;
+// However many vanish at once, those that are to be admitted find room there; more are known to this process alone.
+constexpr int64_t kRoomForAdmissions = 96;
 
 std::string missing_key(std::string_view uid) { return budget::claim_key(kMissing, uid); }
 
@@ -140,7 +142,7 @@ void Desk::Core::lose(const kube::Node& node, const NodeState& state) {
     if (admission.groups.size() < kMostGroupsRecorded) admission.groups.push_back(member->group.name);
   }
   if (admission.groups.empty()) return;
-  if (ledger_.fits(admission.key())) ledger_.reserve(admission);
+  if (ledger_.room() > kRoomForAdmissions) ledger_.reserve(admission);
   add_missing(std::move(admission));
 }
 

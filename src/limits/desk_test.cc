@@ -456,6 +456,19 @@ TEST_F(DeskTest, MissingEndsAfterAnHour) {
   EXPECT_THAT(ledger->entries(), IsEmpty());
 }
 
+TEST_F(DeskTest, HoweverManyVanishTheLedgerHasRoomForAdmissions) {
+  ledger.emplace(*loop, client, problems, io::Log{}, metrics, budget::LedgerOptions{.ns = "ns", .identity = "me"});
+  for (int i = 0; i < 1'000; ++i) node(fmt::format("n{}", i), {.ready = false});
+  limit("workers", R"({"type":"node","maxUnavailable":1})");
+  open();
+  const int64_t room = ledger->room();
+  for (int i = 0; i < 1'000; ++i) remove_node(fmt::format("n{}", i));
+  EXPECT_EQ(group("workers").missing, 1'000);
+  EXPECT_GT(ledger->entries().size(), 100u);
+  EXPECT_LT(ledger->room(), room);
+  EXPECT_GE(ledger->room(), 95);
+}
+
 TEST_F(DeskTest, HoldsOfTerminalsAreSlotsByThemselves) {
   node("n1", {.holder = "terminal/ana@host"});
   nodes_named({"n2"});

@@ -7,6 +7,7 @@
 #include "io/random.h"
 #include "io/real_loop.h"
 #include "io/sync.h"
+#include "kube/base64.h"
 #include "kube/client.h"
 #include "kube/json.h"
 #include "sim/test_api.h"
@@ -173,6 +174,39 @@ TEST_F(ForwardingTest, ALeaderWithoutAKeyGetsNothing) {
   EXPECT_EQ(refused.status, 502);
   EXPECT_THAT(refused.body, HasSubstr("kubectl -n careen port-forward pod/leader"));
   EXPECT_EQ(reviewed["ana"], 1);
+}
+
+io::Task<void> keep_text(io::Task<io::Result<std::string>> task, std::optional<io::Result<std::string>>& out) {
+  out = co_await std::move(task);
+}
+
+TEST_F(ForwardingTest, WhatIsPostedGoesToWhoHasTheCertificateThatAllServe) {
+  Route echo{.path = exactly("/review"),
+             .methods = Methods::any(),
+             .access = Access::api_server(),
+             .answer = at_once([](const io::ServerRequest& request) {
+               return io::ServerResponse{.body = request.method + " " + request.body +
+                                                 (Leader::was_passed_on(request) ? ", passed on" : "")};
+             })};
+  std::vector<Route> routes;
+  routes.push_back(std::move(echo));
+  auto server = serve_webhooks(loop, "127.0.0.1:0", usual, {{}, std::move(routes)});
+  ASSERT_TRUE(server) << server.error().message;
+  leaders_port = (*server)->port();
+  Replica following(*this, false);
+  const auto post = [&](const std::string& path, const std::string& certificate) {
+    const std::string key = "sha256//" + kube::base64_encode(io::read_certificate(certificate)->key_digest);
+    std::optional<io::Result<std::string>> out;
+    io::Scope scope(loop);
+    scope.spawn(keep_text(following.leader.post(path, "a review", key, io::seconds{5}), out));
+    loop.run_until([&] { return out.has_value(); });
+    return std::move(*out);
+  };
+  EXPECT_EQ(post("/review", usual.pair()->certificate).value_or("-"), "POST a review, passed on");
+  EXPECT_THAT(post("/elsewhere", usual.pair()->certificate).error().message, HasSubstr("status 404"));
+  EXPECT_FALSE(post("/review", followers_key.pair->certificate)) << "somebody at the leader's address";
+  holder.clear();
+  EXPECT_THAT(post("/review", usual.pair()->certificate).error().message, HasSubstr("no replica leads"));
 }
 
 TEST(ReplicaKeyTest, TheIdentityNamesIt) {
