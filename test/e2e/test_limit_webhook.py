@@ -214,11 +214,27 @@ class LimitWebhookTest(MaintenanceTest):
         self._limit(1, "Observe")
         poll(lambda: self.api.get(CONFIGURATION) is None, 30, "the API server to be told not to ask any more", 0.1)
 
+    def _wait_said(self, status):
+        """By the limit itself."""
+        def said():
+            conditions = self.api.get(f"{LIMITS}/workers").get("status", {}).get("conditions", [])
+            return any((one["type"], one["status"]) == ("WebhookServing", status) for one in conditions)
+        poll(said, 30, f"the limit to say WebhookServing={status}", 0.1)
+
+    def test_without_an_address_the_limit_says_that_it_only_observes(self):
+        one, other = self._workers(2)
+        self.start_elected(None, "--controllers=requests").wait_ready()
+        self._limit(1)
+        self._wait_said("False")
+        for name in (one, other):
+            self.assertEqual(self._drain(name).wait(30), 0)
+
     def test_enforce_holds_a_cordon(self):
         one, other = self._workers(2)
         careen = self._start()
         self._limit(1, "Enforce")
         self._registered(["pods/eviction", "nodes", "machines", "nodeclaims"])
+        self._wait_said("True")
         cordon(self.api, one)
         with self.assertRaises(Refused) as raised:
             cordon(self.api, other)

@@ -13,7 +13,9 @@
 #include "kube/decode.h"
 #include "kube/events.h"
 #include "kube/node.h"
+#include "limits/foreign_places.h"
 #include "limits/limit.h"
+#include "limits/webhook_state.h"
 
 namespace careen::requests {
 
@@ -52,6 +54,10 @@ void LimitReporter::note(const std::string& node, std::optional<io::Wall> LimitT
 LimitPicture LimitReporter::picture_of(const limits::Limit& limit) const {
   LimitPicture picture = picture_of_limit(limit, p_.nodes, roster_, *p_.limits, not_ready_only_false_);
   picture.times = {limit.last_approval, limit.last_finish};
+  if (p_.limit_webhook && limits::makes_wait(limit)) {
+    picture.asked = p_.limit_webhook->is() == limits::WebhookState::Is::serving;
+    picture.not_asked = p_.limit_webhook->why();
+  }
   if (const auto known = times_.find(limit.name); known != times_.end()) {
     const auto later = [](std::optional<io::Wall>& time, const std::optional<io::Wall>& other) {
       if (other && (!time || *time < *other)) time = other;
@@ -70,6 +76,7 @@ int64_t LimitReporter::allowed(std::string_view limit) const {
 // A change while a round is under way makes another one.
 Task<void> LimitReporter::run() {
   if (p_.dry_run) co_return;
+  if (p_.limit_webhook) webhook_changes_ = p_.limit_webhook->on_change([this] { changed(); });
   for (;;) {
     waiting_.clear();
     p_.limits->for_each_limit([this](const limits::Limit& limit) { waiting_.insert(limit.name); });

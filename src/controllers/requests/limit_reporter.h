@@ -10,6 +10,7 @@
 #include "controllers/requests/limit_status.h"
 #include "controllers/slot/host.h"
 #include "io/loop.h"
+#include "io/subscription.h"
 #include "io/sync.h"
 #include "io/task.h"
 #include "kube/object_writer.h"
@@ -49,6 +50,7 @@ class LimitReporter {
   std::set<std::string> waiting_;  // those to be looked at
   std::set<std::string> troubled_;
   io::Signal wake_;
+  io::Subscription webhook_changes_;
 };
 
 }  // namespace careen::requests

@@ -109,12 +109,16 @@ struct Said {
   std::string reason, message;
 };
 
+// Only said where it matters.
+constexpr std::string_view kServing = "WebhookServing";
+
 // Those of others stay as they are.
 Json conditions_json(const std::vector<Said>& ours, JsonView there, int64_t generation, io::Wall now) {
   Json list = Json::array();
   there.for_each_element([&](JsonView one) {
     const auto type = one["type"].text();
-    if (type && std::ranges::find(ours, *type, &Said::type) == ours.end()) list.push_back(Json(one));
+    if (!type || *type == kServing || std::ranges::find(ours, *type, &Said::type) != ours.end()) return;
+    list.push_back(Json(one));
   });
   for (const Said& said : ours) {
     const std::string_view status = said.holds ? "True" : "False";
@@ -194,6 +198,11 @@ std::optional<Json> limit_status_change(const Limit& limit, const LimitPicture& 
   if (limit.subject == limits::Subject::node) {
     said.push_back(picture.within ? Said{"WithinBudget", true, "WithinBudget", "no more are out than may be"}
                                   : Said{"WithinBudget", false, "BeyondBudget", picture.beyond_by});
+  }
+  if (picture.asked) {
+    said.push_back(*picture.asked ? Said{kServing, true, "Registered", "others wait their turn"}
+                                  : Said{kServing, false, "NotRegistered",
+                                         "the limit only observes what others do: " + picture.not_asked});
   }
   wanted.set({"conditions"}, conditions_json(said, status["conditions"], limit.generation, now));
   Json change = Json::object();

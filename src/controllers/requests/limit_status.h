@@ -43,6 +43,9 @@ struct LimitPicture {
   std::vector<limits::Waiting> queue;
   bool within = true;     // nobody exceeds it
   std::string beyond_by;  // otherwise who, for people
+  // Whether the API server asks about what others do, and why it does not; nothing where the limit does not need it.
+  std::optional<bool> asked;
+  std::string not_asked;
 
   // Of the reference: maintenances that it allows now.
   int64_t allowed() const { return nominal > unavailable_count ? nominal - unavailable_count : 0; }
