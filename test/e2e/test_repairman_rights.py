@@ -141,7 +141,7 @@ class RepairmanTest(CareenTest):
         try:
             poll(lambda: self.state(name) == state, seconds, f"{name} to be {state}")
         except AssertionError as error:
-            raise AssertionError(f"{error}\n{self.log_of(self._processes[0])[-3000:]}") from None
+            raise AssertionError(f"{error}\n{self.log_of(self._processes[-1])[-3000:]}") from None
 
     def set_state(self, name, state):
         self.api.patch(f"{API}/maintenancerequests/{name}", {"spec": {"state": state}})
@@ -193,11 +193,10 @@ class RepairmanTest(CareenTest):
         doubtful = self.manager(f"--metrics-addr=127.0.0.1:{port}", f"--kubeconfig={kubeconfig}")
         self.assertEqual(doubtful.wait(60), 1)
         self.wait_log(doubtful, r"in doubt.*pods may be listed.*--controllers")
-        decided = self.manager(f"--metrics-addr=127.0.0.1:{port}", f"--kubeconfig={kubeconfig}", "--controllers=requests",
-                               "--health-addr=0")
+        self.manager(f"--metrics-addr=127.0.0.1:{port}", f"--kubeconfig={kubeconfig}", "--controllers=requests",
+                     "--health-addr=0", "--await-pauses=false")
         self.request("mr", self.node_names[0])
-        self.wait_log(decided, "controllers")
-        poll(lambda: self.state("mr") == "Approved", 300, "the request to be approved")
+        self.wait_state_of("mr", "Approved", 60)
 
     def test_a_role_that_knows_no_limits_is_the_other_programs(self):
         other = self.manager("--metrics-addr=127.0.0.1:0", f"--kubeconfig={self.roles(MANAGER_ROLE[:1] + [PODS])}")
