@@ -176,11 +176,10 @@ class RepairmanTest(CareenTest):
         self.assertIn("careen.dev/ledger", self.api.get(f"{base}/{LEDGER}")["metadata"]["annotations"])
         self.assertEqual(self.api.list(f"/apis/coordination.k8s.io/v1/namespaces/{self.namespace}/leases")[0], [])
         self.assertIsNone(careen.poll(), self.log_of(careen)[-3000:])
-        refused = {(entry["verb"], entry["objectRef"].get("resource")) for entry in self.audit.entries()
+        # It looks for much that it may not see, and writes nothing that it may not write but Events.
+        refused = {(entry["verb"], entry.get("objectRef", {}).get("resource")) for entry in self.audit.entries()
                    if entry["responseStatus"]["code"] in (401, 403) and "operator" in entry["user"]["username"]}
-        self.assertLessEqual(refused, {("list", "leases"), ("watch", "leases"), ("create", "events"),
-                                       ("list", "events"), ("list", "pods"), ("watch", "pods"), ("get", "pods"),
-                                       ("create", "serviceaccounts")})
+        self.assertLessEqual({one for one in refused if one[0] not in ("get", "list", "watch")}, {("create", "events")})
 
         with open(f"/proc/{careen.pid}/status") as file:
             most = int(re.search(r"^VmHWM:\s+(\d+) kB", file.read(), re.M).group(1)) << 10
