@@ -32,8 +32,8 @@ PARTS = {
                  "test_info", "test_pod_events", "test_dry_run", "test_migration", "test_signals", "test_reload", "test_service_account",
                  "test_bad_config", "test_bad_access", "test_outages", "test_failover"],
     "drains": ["test_nodemaintenance", "test_nodemaintenance_failures", "test_original_rights", "test_repairman_rights",
-               "test_webhook",
-               "test_eviction_webhook", "test_limit_webhook", "test_commands", "test_explain", "test_plan", "test_pause"],
+               "test_webhook", "test_eviction_webhook", "test_limit_webhook", "test_commands", "test_explain", "test_plan",
+               "test_pause"],
     "budgets": ["test_requests", "test_one_budget"],
 }
 

@@ -141,7 +141,7 @@ class RepairmanTest(CareenTest):
         try:
             poll(lambda: self.state(name) == state, seconds, f"{name} to be {state}")
         except AssertionError as error:
-            raise AssertionError(f"{error}\n{self.log_of(self._processes[0])[-3000:]}") from None
+            raise AssertionError(f"{error}\n{self.log_of(self._processes[-1])[-3000:]}") from None
 
     def set_state(self, name, state):
         self.api.patch(f"{API}/maintenancerequests/{name}", {"spec": {"state": state}})
@@ -176,11 +176,10 @@ class RepairmanTest(CareenTest):
         self.assertIn("careen.dev/ledger", self.api.get(f"{base}/{LEDGER}")["metadata"]["annotations"])
         self.assertEqual(self.api.list(f"/apis/coordination.k8s.io/v1/namespaces/{self.namespace}/leases")[0], [])
         self.assertIsNone(careen.poll(), self.log_of(careen)[-3000:])
-        refused = {(entry["verb"], entry["objectRef"].get("resource")) for entry in self.audit.entries()
+        # It looks for much that it may not see, and writes nothing that it may not write but Events.
+        refused = {(entry["verb"], entry.get("objectRef", {}).get("resource")) for entry in self.audit.entries()
                    if entry["responseStatus"]["code"] in (401, 403) and "operator" in entry["user"]["username"]}
-        self.assertLessEqual(refused, {("list", "leases"), ("watch", "leases"), ("create", "events"),
-                                       ("list", "events"), ("list", "pods"), ("watch", "pods"), ("get", "pods"),
-                                       ("create", "serviceaccounts")})
+        self.assertLessEqual({one for one in refused if one[0] not in ("get", "list", "watch")}, {("create", "events")})
 
         with open(f"/proc/{careen.pid}/status") as file:
             most = int(re.search(r"^VmHWM:\s+(\d+) kB", file.read(), re.M).group(1)) << 10
@@ -193,11 +192,10 @@ class RepairmanTest(CareenTest):
         doubtful = self.manager(f"--metrics-addr=127.0.0.1:{port}", f"--kubeconfig={kubeconfig}")
         self.assertEqual(doubtful.wait(60), 1)
         self.wait_log(doubtful, r"in doubt.*pods may be listed.*--controllers")
-        decided = self.manager(f"--metrics-addr=127.0.0.1:{port}", f"--kubeconfig={kubeconfig}", "--controllers=requests",
-                               "--health-addr=0")
+        self.manager(f"--metrics-addr=127.0.0.1:{port}", f"--kubeconfig={kubeconfig}", "--controllers=requests",
+                     "--health-addr=0", "--await-pauses=false")
         self.request("mr", self.node_names[0])
-        self.wait_log(decided, "controllers")
-        poll(lambda: self.state("mr") == "Approved", 300, "the request to be approved")
+        self.wait_state_of("mr", "Approved", 60)
 
     def test_a_role_that_knows_no_limits_is_the_other_programs(self):
         other = self.manager("--metrics-addr=127.0.0.1:0", f"--kubeconfig={self.roles(MANAGER_ROLE[:1] + [PODS])}")

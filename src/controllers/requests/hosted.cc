@@ -62,6 +62,8 @@ const controllers::Kind& kind() {
       .job_of = job_of,
       .way_out =
           [](std::string_view node) { return fmt::format("\"careen request cancel {} --client NAME\" ends it", node); },
+      // Its pods have no label that others lack, and its port for metrics is the only one.
+      .original = {.usual_flags = {"--health-addr=0"}},
       .usual = [] { return with_options({}); },
       .with_flags = choice_with_flags,
   };
