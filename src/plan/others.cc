@@ -22,7 +22,10 @@ std::string others_text(const Snapshot& snapshot) {
   kube::AtomPool atoms;
   std::vector<std::string> found;
   for (const kube::Json& json : snapshot.of(Kind::nodes)) {
-    const auto node = kube::decode_node(json.dump(), atoms);
+    // A snapshot has no versions, without which nothing is an object.
+    kube::Json whole = json;
+    whole.set({"metadata", "resourceVersion"}, "1");
+    const auto node = kube::decode_node(whole.dump(), atoms);
     if (!node) continue;
     for (const limits::Fact& fact : limits::facts_of(*node)) {
       if (!fact.counts() || fact.own) continue;
