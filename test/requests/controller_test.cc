@@ -61,7 +61,7 @@ TEST_F(RequestApprovalTest, UnlessOneIsRequired) {
   run(seconds{2});
   EXPECT_EQ(state("a"), "Pending");
   EXPECT_EQ(reason("a"), "LimitRequired");
-  limit(R"({"maxUnavailable":1})", "all");
+  limit(R"({"type":"node","maxUnavailable":1})", "all");
   run(seconds{40});
   EXPECT_EQ(state("a"), "Approved") << reason("a") << message("a");
 }

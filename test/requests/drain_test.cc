@@ -56,7 +56,7 @@ TEST_F(RequestDrainTest, BeforeTheApprovalAndGivenBackAtTheEnd) {
   run(seconds{5});
   EXPECT_FALSE(held());
   EXPECT_EQ(cordoned_by(), "");
-  EXPECT_THAT(phases, Contains("Draining"));
+  EXPECT_THAT(phases, Contains("Cordoned"));
   EXPECT_THAT(phases, Contains("Grace"));
   EXPECT_TRUE(careen->replica().problems().open().empty());
 }

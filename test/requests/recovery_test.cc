@@ -18,7 +18,7 @@ class RequestRecoveryTest : public RequestsTest {
   static bool approves(const sim::Sending& sending) {
     return sending.request.method == "PATCH" &&
            sending.request.path.find("maintenancerequests/") != std::string::npos &&
-           sending.request.body.find("\"Approved\"") != std::string::npos;
+           sending.request.body.find(R"("state":"Approved")") != std::string::npos;
   }
   void begin() {
     add_nodes(3);

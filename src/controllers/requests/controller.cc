@@ -336,7 +336,8 @@ void Controller::Core::decide_request(const std::string& name) {
     forget(name);
     return done(name);
   }
-  if (!decision.effect && troubled.erase(name) > 0 && troubled.empty()) p.problems.clear("write maintenancerequests");
+  const bool at_rest = !decision.effect && memory.trouble.failures == 0 && memory.status_trouble.failures == 0;
+  if (at_rest && troubled.erase(name) > 0 && troubled.empty()) p.problems.clear("write maintenancerequests");
   if (!may_write(name, memory, decision)) return done(name);
   acting.spawn(act(name, std::move(*decision.effect)));
 }
