@@ -21,6 +21,8 @@ inline constexpr std::string_view kApprovedAnnotation = "demo.careen.dev/approve
 // Its limits.
 inline constexpr int kUpdatesPerZone = 2;
 inline constexpr int kMostInMaintenance = 8;
+// Of the one limit over everybody who takes nodes out.
+inline constexpr int kMostOut = 7;
 
 // The file. Its windows leave a break of twenty minutes every two hours, and one has just opened at `start`.
 std::string demo_config(io::Wall start);

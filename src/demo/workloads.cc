@@ -7,6 +7,7 @@
 
 #include "controllers/slot/definition.h"
 #include "controllers/slot/kind.h"
+#include "demo/config.h"
 #include "replica/controllers.h"
 
 namespace careen::app {
@@ -105,6 +106,15 @@ void define_kinds(sim::ApiServer& api) {
   for (const controllers::Kind* kind : replica::object_kinds()) {
     for (const Json& definition : kind->definitions()) create(api, controllers::kDefinitionsPath, definition);
   }
+}
+
+void add_demo_limit(sim::ApiServer& api) {
+  // It may have come with a controller.
+  ask_api(api, "POST", std::string(controllers::kDefinitionsPath), controllers::shipped_definition("maintenancelimit"));
+  Json limit = Json::object({{"apiVersion", "repairman.k8s.io/v1"}, {"kind", "MaintenanceLimit"}});
+  limit.set({"metadata", "name"}, "nodes");
+  limit.set({"spec"}, Json::object({{"type", "node"}, {"maxUnavailable", kMostOut}}));
+  create(api, "/apis/repairman.k8s.io/v1/maintenancelimits", limit);
 }
 
 void add_demo_workloads(sim::ApiServer& api, int nodes) {

@@ -17,6 +17,8 @@ int ask_api(sim::ApiServer& api, const std::string& method, const std::string& p
 
 // The custom resources of all controllers, as they are installed on clusters.
 void define_kinds(sim::ApiServer& api);
+// A MaintenanceLimit about all nodes: careen waits for whoever else has some out, and people wait their turn.
+void add_demo_limit(sim::ApiServer& api);
 // Namespaces, Deployments, StatefulSets with budgets and a DaemonSet, for that many nodes.
 void add_demo_workloads(sim::ApiServer& api, int nodes);
 // A Job of some pods that run for a few minutes each.

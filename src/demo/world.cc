@@ -24,6 +24,7 @@ DemoWorld::DemoWorld(io::VirtualTime& time, DemoWorldOptions options)
       nodes_(std::make_unique<DemoNodes>(cluster_->api)),
       actors_(std::make_unique<DemoActors>(*loop_, *cluster_, *nodes_, options.seed, options.tell)) {
   define_kinds(cluster_->api);
+  add_demo_limit(cluster_->api);
   add_nodes(options.nodes);
   add_demo_workloads(cluster_->api, options.nodes);
   time.run_for(kHeadStart);
