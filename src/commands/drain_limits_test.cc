@@ -55,8 +55,9 @@ class DrainLimitsTest : public testing::Test {
   }
   bool find(DrainLimits& limits) {
     std::optional<bool> found;
+    const std::vector<kube::Node> nodes{node("n1"), node("n2")};
     io::Scope scope(*loop);
-    scope.spawn(io::keep(limits.find({node("n1"), node("n2")}), found));
+    scope.spawn(io::keep(limits.find(nodes), found));
     EXPECT_TRUE(time.run_until([&] { return found.has_value(); }, io::minutes{1}));
     return found.value_or(false);
   }

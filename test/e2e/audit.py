@@ -29,8 +29,9 @@ class Audit:
 
 
 def resource_of(entry):
+    """What the request was about; of one that is about no resource, such as discovery, its path."""
     reference = entry.get("objectRef", {})
-    name = reference.get("resource", "?")
+    name = reference.get("resource") or entry["requestURI"].split("?")[0]
     return name + "/" + reference["subresource"] if reference.get("subresource") else name
 
 

@@ -207,7 +207,7 @@ class CommandLine(unittest.TestCase):
         self.addCleanup(shutil.rmtree, folder)
         script = ("import sys; sys.dont_write_bytecode = True; sys.path.insert(0, sys.argv[1])\n"
                   "from tclib import build, common\n"
-                  "build._build = lambda go, name, programs, label, jobs: print('built', name)\n"
+                  "build._build = lambda go, name, source, programs, label, jobs: print('built', name)\n"
                   "build.gotoolchain.provide = lambda go: go\n"
                   "import os\n"
                   "programs = build.ensure()\n"

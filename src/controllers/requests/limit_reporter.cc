@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "controllers/requests/decide.h"
 #include "controllers/requests/names.h"
@@ -27,6 +28,7 @@ namespace {
 // Between two looks at limits, whichever they are; of one limit no more than one a second.
 constexpr io::Duration kBetweenLooks = io::milliseconds{200};
 constexpr io::Duration kBetweenReports = io::seconds{1};
+constexpr io::Duration kLongestRetry = io::minutes{1};
 constexpr const char* kLimitsProblem = "write maintenancelimits";
 
 }  // namespace
@@ -37,7 +39,8 @@ LimitReporter::LimitReporter(controllers::Host& host, const Roster& roster)
       writer_(
           host.client, limits::kLimitResource, *host.limit_objects,
           [](std::string_view json) { return kube::decode_object(json); }, host.log),
-      wake_(host.loop) {}
+      wake_(host.loop),
+      retry_(host.loop, [this] { changed(); }) {}
 
 void LimitReporter::follow(const ControllerOptions& options) { not_ready_only_false_ = options.not_ready_only_false; }
 
@@ -81,11 +84,18 @@ Task<void> LimitReporter::run() {
     waiting_.clear();
     p_.limits->for_each_limit([this](const limits::Limit& limit) { waiting_.insert(limit.name); });
     std::erase_if(times_, [this](const auto& one) { return !waiting_.contains(one.first); });
+    std::vector<std::string> gone;
+    for (const auto& [name, trouble] : troubled_) {
+      if (!waiting_.contains(name)) gone.push_back(name);
+    }
+    for (const std::string& name : gone) healed(name);
     while (!waiting_.empty()) {
       const std::string name = waiting_.extract(waiting_.begin()).value();
       co_await report(name);
       co_await io::sleep_for(p_.loop, kBetweenLooks);
     }
+    const auto next = std::ranges::min_element(troubled_, {}, [](const auto& one) { return one.second.retry_at; });
+    if (next != troubled_.end()) retry_.set(next->second.retry_at);
     co_await io::sleep_for(p_.loop, kBetweenReports - kBetweenLooks);
     co_await wake_.wait();
   }
@@ -95,9 +105,15 @@ Task<void> LimitReporter::report(const std::string& name) {
   const limits::Limit* const limit = p_.limits->find(name);
   const kube::Object* const object = p_.limit_objects->find(name);
   if (!limit || !object || limit->deleting) co_return;
+  if (const auto trouble = troubled_.find(name); trouble != troubled_.end() && p_.loop.now() < trouble->second.retry_at)
+    co_return;
   const LimitPicture picture = picture_of(*limit);
   auto change = limit_status_change(*limit, picture, object->document["status"], p_.loop.wall_now());
-  if (!change) co_return;
+  if (!change) {
+    // Whatever could not be written has become so, or is not wanted any more.
+    healed(name);
+    co_return;
+  }
   kube::EventRecord event;
   event.api = kube::EventRecord::Api::core_v1;
   event.regarding = {limits::kLimitResource.api_version(), limits::kLimitResource.kind, "", name, object->uid,
@@ -113,15 +129,30 @@ Task<void> LimitReporter::report(const std::string& name) {
       co_await writer_.write({.name = name, .body = patch.dump(), .subresource = "status", .version = object->version});
   if (result.done()) {
     if (tells) p_.events.record(std::move(event));
-    if (troubled_.erase(name) > 0 && troubled_.empty()) p_.problems.clear(kLimitsProblem);
+    healed(name);
     co_return;
   }
-  changed();
   const kube::ApiError& error = *result.error;
-  if (error.conflict() || error.not_found() || error.not_leader() || error.too_late()) co_return;
-  troubled_.insert(name);
+  const bool moved_on = error.conflict() || error.not_found() || error.not_leader() || error.too_late();
+  if (moved_on) {
+    changed();
+  } else {
+    failed(name, error.message);
+  }
+}
+
+void LimitReporter::failed(const std::string& name, const std::string& message) {
+  Trouble& trouble = troubled_[name];
+  const io::Duration pause =
+      std::min<io::Duration>(kLongestRetry, kBetweenReports * (1 << std::min(trouble.failures, 6)));
+  ++trouble.failures;
+  trouble.retry_at = p_.loop.now() + pause;
   p_.problems.raise(kLimitsProblem,
-                    fmt::format("the status of MaintenanceLimit {} cannot be written: {}", name, error.message));
+                    fmt::format("the status of MaintenanceLimit {} cannot be written: {}", name, message));
+}
+
+void LimitReporter::healed(const std::string& name) {
+  if (troubled_.erase(name) > 0 && troubled_.empty()) p_.problems.clear(kLimitsProblem);
 }
 
 }  // namespace careen::requests

@@ -41,6 +41,14 @@ class LimitReporter {
   LimitPicture picture_of(const limits::Limit& limit) const;
   void note(const std::string& node, std::optional<io::Wall> LimitTimes::* which);
   io::Task<void> report(const std::string& name);
+  void failed(const std::string& name, const std::string& message);
+  void healed(const std::string& name);
+
+  // Its status could not be written, so often in a row.
+  struct Trouble {
+    int failures = 0;
+    io::Steady retry_at{};
+  };
 
   controllers::Host& p_;
   const Roster& roster_;
@@ -48,8 +56,9 @@ class LimitReporter {
   bool not_ready_only_false_ = false;
   std::map<std::string, LimitTimes, std::less<>> times_;
   std::set<std::string> waiting_;  // those to be looked at
-  std::set<std::string> troubled_;
+  std::map<std::string, Trouble, std::less<>> troubled_;
   io::Signal wake_;
+  io::Alarm retry_;
   io::Subscription webhook_changes_;
 };
 
