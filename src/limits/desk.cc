@@ -198,7 +198,7 @@ bool Desk::has(std::string_view node, std::string_view who) const {
   const auto it = core_->states_.find(node);
   if (it == core_->states_.end()) return false;
   const auto place = it->second.places.find(who);
-  return place != it->second.places.end() && (!it->second.present || place->second.uid == it->second.uid);
+  return place != it->second.places.end() && (!it->second.present || place->second.is_of(it->second.uid));
 }
 
 bool Desk::placed(std::string_view node) const {

@@ -80,7 +80,7 @@ bool matches(Policy policy, const Desk::Core::NodeState& state) {
 }  // namespace
 
 bool Desk::Core::NodeState::holds(const std::map<std::string, Place, std::less<>>& in) const {
-  return std::ranges::any_of(in, [this](const auto& one) { return !present || one.second.uid == uid; });
+  return std::ranges::any_of(in, [this](const auto& one) { return !present || one.second.is_of(uid); });
 }
 
 int64_t Desk::Core::Group::lost() const {
@@ -380,7 +380,7 @@ std::vector<Holder> Desk::Core::holders_of(const NodeState& state, const Limit& 
   };
   for (const auto* const places : {&state.places, &state.ledgered}) {
     for (const auto& [who, place] : *places) {
-      if (place.uid == state.uid) add(place.actor, "has a place", place.since, true);
+      if (place.is_of(state.uid)) add(place.actor, "has a place", place.since, true);
     }
   }
   for (const Fact& fact : state.facts) {

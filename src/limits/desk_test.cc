@@ -74,6 +74,19 @@ TEST_F(DeskTest, PlacesCountAgainstTheCap) {
   EXPECT_TRUE(allows("n3", "profile/a"));
 }
 
+// After a start, who has a place may be known before the nodes are.
+TEST_F(DeskTest, APlaceThatIsTakenBeforeItsNodeIsSeenCounts) {
+  limit("workers", R"({"type":"node","maxUnavailable":1})");
+  open();
+  desk->take({.node = "n1", .uid = "", .who = "request/r1", .actor = "request/rebooter", .since = loop->wall_now()});
+  nodes_named({"n1", "n2"});
+  EXPECT_TRUE(desk->has("n1", "request/r1"));
+  EXPECT_EQ(group("workers").used, 1);
+  EXPECT_FALSE(allows("n2", "profile/a"));
+  desk->release("n1", "request/r1");
+  EXPECT_TRUE(allows("n2", "profile/a"));
+}
+
 TEST_F(DeskTest, WhateverIsOutCountsOnceWhoeverTookItOut) {
   node("n1", {.cordoned_by = "kubectl-cordon"});
   node("n2", {.cordoned_by = "kubectl-cordon", .taint = "karpenter.sh/disrupted"});

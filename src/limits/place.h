@@ -27,10 +27,11 @@ struct Asking {
 
 struct Place {
   std::string node;
-  std::string uid;  // of the node
+  std::string uid;  // of the node; empty: of whichever has the name, because nobody has seen it yet
   std::string who;
   std::string actor;
   io::Wall since{};
+  bool is_of(std::string_view node_uid) const { return uid.empty() || uid == node_uid; }
   bool operator==(const Place&) const = default;
 };
 

@@ -50,8 +50,10 @@ class ObserveTest(BudgetTest):
         self.assertEqual(waiting["spec"]["state"], "Pending")
         self.assertEqual(self.out.most_own(), 0)
         self.cluster.kubectl("uncordon", self.node_names[0])
+        # Which of them is first depends on a second.
+        self.wait_request_state("waits", "Approved", 60)
+        self.set_state("waits", "Completed")
         self.watch.wait_until(self.done(self.node_names[5:8]), 60, "the round of the three nodes")
-        self.wait_request_state("waits", "Approved")
         self._check_cap()
 
     def test_overshoot_is_named_and_not_added_to(self):

@@ -15,6 +15,11 @@ namespace {
 // By then careen has heard of what others have done, if nothing is in the way of that.
 constexpr io::Duration kHeardOf = io::seconds{10};
 
+// The age of an object is told in whole seconds.
+bool is_earlier(io::Duration a, io::Duration b) {
+  return std::chrono::floor<std::chrono::seconds>(a) < std::chrono::floor<std::chrono::seconds>(b);
+}
+
 }  // namespace
 
 void RequestsWatch::changed(const sim::Change& change, const Circumstances& circumstances) {
@@ -24,6 +29,9 @@ void RequestsWatch::changed(const sim::Change& change, const Circumstances& circ
 }
 
 void RequestsWatch::request_changed(const sim::Change& change, const Circumstances& circumstances) {
+  if (const auto known = requests_.find(change.name); known != requests_.end() && known->second.running()) {
+    if (const auto node = nodes_.find(known->second.node); node != nodes_.end()) node->second.out_until = now_();
+  }
   if (change.type == sim::Change::Type::deleted) {
     requests_.erase(change.name);
     return;
@@ -63,6 +71,7 @@ void RequestsWatch::node_changed(const sim::Change& change, const Circumstances&
   }
   const auto object = Json::parse(*change.object);
   Node& node = nodes_[change.name];
+  if (node.in_profile || std::min(node.cordoned_since, node.unready_since) != kFree) node.out_until = now_();
   const auto since = [&](bool holds, io::Duration& begun) {
     if (!holds) begun = kFree;
     if (holds && begun == kFree) begun = now_();
@@ -121,13 +130,20 @@ void RequestsWatch::check_cap(const std::string& added, const std::string& what,
 }
 
 void RequestsWatch::check_turn(const std::string& name, const Request& approved) {
+  // A node that is out already, or about to be, needs no place of its own.
+  const auto own = nodes_.find(approved.node);
+  if (own == nodes_.end() || std::min(own->second.unready_since, own->second.cordoned_since) != kFree ||
+      own->second.out_until > now_() - kHeardOf || own->second.in_profile ||
+      ledger_.find(R"(node\":\")" + approved.node + R"(\",\"by\":\"profile/)") != std::string::npos) {
+    return;
+  }
   for (const auto& [other, waiting] : requests_) {
     const bool waits = waiting.state == "Pending" || waiting.state.empty();
-    if (other == name || !waits || waiting.made >= approved.made || waiting.made > now_() - kHeardOf) continue;
+    if (other == name || !waits || !is_earlier(waiting.made, approved.made) || waiting.made > now_() - kHeardOf)
+      continue;
     if (plan_->cap.by_zone && zone_of(waiting.node) != zone_of(approved.node)) continue;
     const auto node = nodes_.find(waiting.node);
-    if (node == nodes_.end() || node->second.unready_since != kFree || nodes_.at(approved.node).unready_since != kFree)
-      continue;
+    if (node == nodes_.end() || node->second.unready_since != kFree) continue;
     // Its node is out for somebody else, or it has its place and is about to be told.
     if (is_own(waiting.node) || node->second.cordoned_since != kFree) continue;
     if (has_place_on_record(other)) continue;

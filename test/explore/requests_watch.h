@@ -36,6 +36,7 @@ class RequestsWatch final : public GuestWatch {
     bool in_profile = false;              // careen has let it into maintenance
     io::Duration cordoned_since = kFree;  // by others
     io::Duration unready_since = kFree;
+    io::Duration out_until = io::Duration::min();  // as anybody may have known
   };
   static constexpr io::Duration kFree = io::Duration::max();
 

@@ -405,12 +405,16 @@ bool Controller::Core::may_write(const std::string& name, Memory& memory, const 
     urgent_turns.leave(name);
     return decision.effect.has_value();
   }
+  // Told later, it is told as it will be then.
   if (memory.status_written && p.loop.now() < *memory.status_written + kPaceOfOne) {
+    memory.wants_text = true;
     queue.wake_at(name, *memory.status_written + kPaceOfOne);
     return false;
   }
   (status->urgent ? turns : urgent_turns).leave(name);
-  return (status->urgent ? urgent_turns : turns).take(name);
+  const bool may = (status->urgent ? urgent_turns : turns).take(name);
+  memory.wants_text |= !may;
+  return may;
 }
 
 void Controller::Core::forget(const std::string& name) {
