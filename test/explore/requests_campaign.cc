@@ -53,6 +53,8 @@ Json limit_of(const Cap& cap) {
   if (cap.by_zone) limit.set({"spec", "groupBy"}, Json::array({kZone}));
   limit.set({"spec", "timeouts", "approvedSeconds"}, int64_t{60});
   limit.set({"spec", "timeouts", "evidenceSeconds"}, int64_t{60});
+  // Long before the campaign has to be quiet.
+  limit.set({"spec", "ttlSecondsAfterFinished"}, int64_t{20});
   return limit;
 }
 

@@ -48,12 +48,15 @@ void RequestsWatch::request_changed(const sim::Change& change, const Circumstanc
   if (before == request.state || !circumstances.by_careen) return;
   check_step(change.name, before, request);
   if (request.state != "Approved") return;
+  // Two on one node have one place.
+  const bool was_out = is_own(request.node);
   request.approved_by_careen = true;
   if (!nodes_.contains(request.node))
     report_("request", fmt::format("{} is approved for {}, which is not there", change.name, request.node));
   if (circumstances.exact && !has_place_on_record(change.name))
     report_("request", change.name + " is approved although its place is not on record");
-  check_cap(request.node, "request " + change.name, circumstances);
+  check_alone(request.node);
+  if (!was_out) check_cap(request.node, "request " + change.name, circumstances);
   if (circumstances.exact && circumstances.informed) check_turn(change.name, request);
 }
 
@@ -83,11 +86,14 @@ void RequestsWatch::node_changed(const sim::Change& change, const Circumstances&
   since(!ready, node.unready_since);
   const bool held = (*object)["metadata"]["annotations"]["careen.dev/holds"].text().has_value();
   since((*object)["spec"]["unschedulable"].boolean().value_or(false) && !held, node.cordoned_since);
-  const bool maintained = (*object)["metadata"]["labels"][profiles::kStateLabel].text() == "in-maintenance";
+  const auto state = (*object)["metadata"]["labels"][profiles::kStateLabel].text();
+  since(state == "maintenance-required", node.required_since);
+  const bool maintained = state == "in-maintenance";
   if (!maintained) node.in_profile = false;
   if (!maintained || node.in_profile || !circumstances.by_careen) return;
+  const bool was_out = is_own(change.name);
   node.in_profile = true;
-  check_cap(change.name, "a profile", circumstances);
+  if (!was_out) check_cap(change.name, "a profile", circumstances);
 }
 
 bool RequestsWatch::has_place_on_record(const std::string& request) const {
@@ -107,11 +113,14 @@ std::string RequestsWatch::zone_of(const std::string& node) const {
   return zone == plan_->zones.end() ? std::string() : zone->second;
 }
 
-void RequestsWatch::check_cap(const std::string& added, const std::string& what, const Circumstances& circumstances) {
+void RequestsWatch::check_alone(const std::string& added) {
   const auto running = std::count_if(requests_.begin(), requests_.end(), [&](const auto& one) {
     return one.second.node == added && one.second.running() && one.second.approved_by_careen;
   });
   if (running > 1) report_("request", fmt::format("{} requests run on {}", running, added));
+}
+
+void RequestsWatch::check_cap(const std::string& added, const std::string& what, const Circumstances& circumstances) {
   // Whoever was down needs no part of the limit.
   const auto known = nodes_.find(added);
   const bool down = known != nodes_.end() && known->second.unready_since != kFree;
@@ -144,6 +153,8 @@ void RequestsWatch::check_turn(const std::string& name, const Request& approved)
     if (plan_->cap.by_zone && zone_of(waiting.node) != zone_of(approved.node)) continue;
     const auto node = nodes_.find(waiting.node);
     if (node == nodes_.end() || node->second.unready_since != kFree) continue;
+    // When it is a node's turn, whoever wants it may have it.
+    if (own->second.required_since <= waiting.made) continue;
     // Its node is out for somebody else, or it has its place and is about to be told.
     if (is_own(waiting.node) || node->second.cordoned_since != kFree) continue;
     if (has_place_on_record(other)) continue;

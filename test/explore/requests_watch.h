@@ -36,6 +36,7 @@ class RequestsWatch final : public GuestWatch {
     bool in_profile = false;              // careen has let it into maintenance
     io::Duration cordoned_since = kFree;  // by others
     io::Duration unready_since = kFree;
+    io::Duration required_since = kFree;           // a profile wants it
     io::Duration out_until = io::Duration::min();  // as anybody may have known
   };
   static constexpr io::Duration kFree = io::Duration::max();
@@ -43,6 +44,7 @@ class RequestsWatch final : public GuestWatch {
   void request_changed(const sim::Change& change, const Circumstances& circumstances);
   void node_changed(const sim::Change& change, const Circumstances& circumstances);
   void check_step(const std::string& name, const std::string& from, const Request& now);
+  void check_alone(const std::string& node);
   void check_cap(const std::string& added, const std::string& what, const Circumstances& circumstances);
   void check_turn(const std::string& name, const Request& approved);
   bool has_place_on_record(const std::string& request) const;
