@@ -167,6 +167,24 @@ TEST_F(RequestRecoveryTest, ANodeThatIsMadeAnewTakesAPlaceOfItsOwn) {
   EXPECT_THAT(ledger(), Not(HasSubstr("request/a")));
 }
 
+// The work goes on, on the node that has the name now.
+TEST_F(RequestRecoveryTest, ANodeThatIsMadeAnewDuringTheWorkCountsOn) {
+  begin();
+  request("a", "n1");
+  ASSERT_TRUE(until([&] { return state("a") == "Approved"; }, seconds{5}));
+  set_state("a", "InProgress");
+  run(seconds{1});
+  ask("DELETE", node_path("n1"));
+  run(seconds{1});
+  add_nodes(1);
+  request("b", "n2");
+  run(seconds{30});
+  EXPECT_EQ(state("b"), "Pending");
+  EXPECT_EQ(most, 1u);
+  set_state("a", "Completed");
+  ASSERT_TRUE(until([&] { return state("b") == "Approved"; }, seconds{5}));
+}
+
 // Whoever asked wants another node now.
 TEST_F(RequestRecoveryTest, AnotherNodeIsAnotherPlace) {
   begin();

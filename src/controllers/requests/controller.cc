@@ -121,15 +121,7 @@ void Controller::Core::follow_place(const std::string& name, const Request* requ
     if (running) limit_reporter.finished(node);
   }
   if (is_running && !places.contains(name)) {
-    const kube::Node* const node = p.nodes.find(request->node);
-    places.emplace(name, request->node);
-    desk.take({.node = request->node,
-               .uid = claim != claims.end() ? claim->second.uid
-                      : node                ? node->uid
-                                            : std::string(),
-               .who = owner,
-               .actor = request->actor(),
-               .since = request->approved_at.value_or(request->status.approved.value_or(p.loop.wall_now()))});
+    take_running_place(*request, claim != claims.end() ? claim->second.uid : std::string());
   }
   if (is_running) roster.set_placed(name, true);
   if (claim != claims.end()) {
@@ -138,7 +130,28 @@ void Controller::Core::follow_place(const std::string& name, const Request* requ
   }
 }
 
+// `uid`: of the node that the place was given for; empty: of the one that is there.
+void Controller::Core::take_running_place(const Request& request, std::string uid) {
+  const kube::Node* const node = p.nodes.find(request.node);
+  if (uid.empty() && node) uid = node->uid;
+  places.insert_or_assign(request.name, request.node);
+  desk.take({.node = request.node,
+             .uid = std::move(uid),
+             .who = request.owner(),
+             .actor = request.actor(),
+             .since = request.approved_at.value_or(request.status.approved.value_or(p.loop.wall_now()))});
+}
+
+// A node that is made anew is in the hands of whoever works on the node of that name.
+void Controller::Core::renew_places(const std::string& node) {
+  roster.for_each_on(node, [&](const std::string& name, const Roster::Entry&) {
+    const auto request = places.contains(name) ? find(name) : std::nullopt;
+    if (request && request->running()) take_running_place(*request, {});
+  });
+}
+
 void Controller::Core::node_changed(const kube::Node* before, const kube::Node* after) {
+  if (!before) renew_places(after->name);
   wake_node(after ? after->name : before->name);
   limit_reporter.changed();
   selectors.node_changed(before, after);

@@ -34,6 +34,8 @@ struct Controller::Core {
   // What changes in the world (controller.cc).
   void request_changed(const kube::Object* before, const kube::Object* after);
   void follow_place(const std::string& name, const Request* request);
+  void take_running_place(const Request& request, std::string uid);
+  void renew_places(const std::string& node);
   void node_changed(const kube::Node* before, const kube::Node* after);
   void limit_changed(const kube::Object* before, const kube::Object* after);
   void watch_attachments();
