@@ -198,6 +198,11 @@ void Desk::Core::found(std::string_view uid) {
 // A node that is newer than the deletion takes the place of the one that has been missing longest.
 void Desk::Core::replace_in(Group& group, const kube::Node& node) {
   if (group.missing.empty()) return;
+  // Made anew under its name it is back, whatever our clock says.
+  for (const auto& [since, uid] : group.missing) {
+    const auto it = missing_.find(uid);
+    if (it != missing_.end() && it->second.admission.node == node.name) return replaced(std::string(uid), group);
+  }
   const auto [since, uid] = *group.missing.begin();
   // The server tells whole seconds.
   if (node.created < io::whole_seconds(since)) return;
@@ -223,9 +228,7 @@ void Desk::Core::inherit() {
   for (const auto& [key, entry] : ledger_.entries()) {
     const budget::Admission& admission = entry.admission;
     if (admission.by == kMissing) {
-      const kube::Node* const node = nodes_.find(admission.node);
-      const bool back = node && (node->uid == admission.uid || node->created >= io::whole_seconds(admission.since));
-      if (back) {
+      if (nodes_.find(admission.node)) {
         gone.push_back(admission);
       } else {
         add_missing(admission);

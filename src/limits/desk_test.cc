@@ -455,6 +455,21 @@ TEST_F(DeskTest, APlaceIsNotInheritedByTheNextNodeOfItsName) {
   EXPECT_FALSE(allows("n1", "profile/p"));
 }
 
+// By our clock it was made before the old one was deleted.
+TEST_F(DeskTest, ANodeMadeAnewUnderItsNameIsBackWhateverTheClocksSay) {
+  nodes_named({"n1", "n2"});
+  limit("workers", R"({"type":"node","maxUnavailable":1})");
+  open();
+  take("n1", "profile/p");
+  births["new"] = loop->wall_now() - seconds{5};
+  remove_node("n1");
+  desk->release("n1", "profile/p");
+  EXPECT_EQ(group("workers").missing, 1);
+  node("n1", {.uid = "new"});
+  EXPECT_EQ(group("workers").missing, 0);
+  EXPECT_TRUE(allows("n2", "profile/p"));
+}
+
 TEST_F(DeskTest, MissingEndsAfterAnHour) {
   nodes_named({"n1", "n2"});
   node("n3", {.taint = "ToBeDeletedByClusterAutoscaler"});

@@ -188,8 +188,8 @@ std::string Desk::Core::sentence(const Refusal& refusal, const Asker& asker) con
                        shown_name(refusal.by->asking.node));
   }
   const bool slots = refusal.why == Refused::parallel;
-  std::string numbers = slots ? fmt::format("{} of {} at work", group.working, group.parallel)
-                              : fmt::format("{} of {}", used, group.cap);
+  std::string numbers =
+      slots ? fmt::format("{} of {} at work", group.working, group.parallel) : fmt::format("{} of {}", used, group.cap);
   const std::string& list = listed(group);
   if (const int64_t kept = kept_for_others(group, asker.actor); kept > 0 && !slots)
     numbers += fmt::format(", {} reserved", kept);

@@ -28,7 +28,7 @@ constexpr io::Duration kLimitsTrusted = io::seconds{30};
 LimitsWatch::LimitsWatch(kube::Cluster& cluster, LimitsWatchOptions options)
     : cluster_(cluster),
       loop_(cluster.loop()),
-      options_(options),
+      options_(std::move(options)),
       limits_(cluster.watch_parts("limits"),
               kube::ReflectorOptions{.resource = limits::kLimitResource, .name = "maintenancelimits"},
               [](kube::RawObject& raw) { return kube::decode_object(raw); }) {
@@ -100,12 +100,25 @@ Task<void> LimitsWatch::follow() {
 
 // The stores of a follower are as good as its watch; whoever decides wants to know what is in force now.
 Task<void> LimitsWatch::lead() {
-  if (!limits_.started()) co_return;
-  listing_anew_ = true;
-  desk_->unknown(fmt::format("{} are being listed again, since this replica has just begun to decide", kLimitsName));
-  co_await limits_.refresh();
-  listing_anew_ = false;
-  read();
+  told_ = !options_.places_told;
+  const bool follows = limits_.started();
+  if (follows) {
+    listing_anew_ = true;
+    desk_->unknown(fmt::format("{} are being listed again, since this replica has just begun to decide", kLimitsName));
+    co_await limits_.refresh();
+    listing_anew_ = false;
+    read();
+  }
+  if (told_) co_return;
+  co_await options_.places_told();
+  told_ = true;
+  if (!desk_->is_known() && untold_) open();
+}
+
+void LimitsWatch::open() {
+  untold_ = !told_ && limits_.store().size() > 0;
+  if (!untold_) return desk_->known();
+  desk_->unknown("it is not known yet who has places, since this replica has just begun to decide");
 }
 
 void LimitsWatch::read() {
@@ -114,7 +127,7 @@ void LimitsWatch::read() {
   unread_ = false;
   settled_ = true;
   cluster_.problems().clear(kLimitsProblem);
-  desk_->known();
+  open();
 }
 
 void LimitsWatch::none() {
@@ -130,6 +143,7 @@ void LimitsWatch::unreadable(const std::string& what, const kube::ApiError& erro
   // There were none a moment ago; a server that does not answer makes none.
   if (settled_ && !limits_.started()) return;
   const std::string wrong = fmt::format("{} cannot be read: {}", what, error.message);
+  untold_ = false;
   cluster_.problems().raise(
       kLimitsProblem,
       fmt::format("{}; no node is admitted to any maintenance until it can be{}", wrong,
@@ -153,9 +167,10 @@ void LimitsWatch::go_on_without(const std::string& what, const kube::ApiError& e
                         knows_some ? "with the limits that it knew" : "as if there were none", kLimitsName));
   // The reflector has reported the same, but not what it means.
   cluster_.problems().clear("watch maintenancelimits");
+  untold_ = false;
   if (options_.closed_without_right) return desk_->unknown(wrong);
   listing_anew_ = false;
-  desk_->known();
+  open();
 }
 
 }  // namespace careen::replica

@@ -2,6 +2,7 @@
 // as that is not known the desk admits nothing; a cluster that does not know the kind has no limits.
 #pragma once
 
+#include <functional>
 #include <string>
 
 #include "io/sync.h"
@@ -19,6 +20,9 @@ struct LimitsWatchOptions {
   // Without the right to read limits nothing is admitted, however long that lasts: whoever approves other people's
   // requests must not do so unlimited. Where only careen's own work is at stake it goes on without them, and says so.
   bool closed_without_right = false;
+  // When a replica begins to decide: until whatever has a place by its own objects is known as it is now. Where there
+  // are limits, nothing is admitted before.
+  std::function<io::Task<void>()> places_told = {};
 };
 
 class LimitsWatch {
@@ -44,6 +48,8 @@ class LimitsWatch {
   void read();
   void none();
   void unreadable(const std::string& what, const kube::ApiError& error);
+  // The limits are known; so has to be who has places.
+  void open();
   void go_on_without(const std::string& what, const kube::ApiError& error);
   bool is_current() const;
 
@@ -56,6 +62,8 @@ class LimitsWatch {
   bool unread_ = true;         // what is known is too old
   bool settled_ = false;       // it has once been known whether there are limits
   bool listing_anew_ = false;  // lead() waits for its list
+  bool told_ = true;           // it is known who has places
+  bool untold_ = false;        // that alone keeps the desk closed
 };
 
 }  // namespace careen::replica

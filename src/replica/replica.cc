@@ -133,7 +133,8 @@ void Replica::Core::open_desk() {
   };
   if (!hosts([](const controllers::Kind& kind) { return kind.claims; })) return;
   const bool approves = hosts([](const controllers::Kind& kind) { return kind.approves_others; });
-  limits_watch_ = std::make_unique<LimitsWatch>(cluster_, LimitsWatchOptions{.closed_without_right = approves});
+  limits_watch_ = std::make_unique<LimitsWatch>(
+      cluster_, LimitsWatchOptions{.closed_without_right = approves, .places_told = [this] { return places_told(); }});
   desk_ = std::make_unique<limits::Desk>(loop_, nodes_.store(), limits_watch_->store(), ledger_);
   limits_watch_->tell(*desk_);
   desk_->follow(limits::WorkloadSources{.pods = pods_,
@@ -273,6 +274,13 @@ Task<void> Replica::Core::announce_synced() {
   if (replica_.on_synced) replica_.on_synced();
 }
 
+// Those whom careen has admitted for others have their places by objects that it must have seen.
+Task<void> Replica::Core::places_told() {
+  for (const auto& one : hosting_) {
+    if (one->kind.approves_others) co_await one->controller->refresh();
+  }
+}
+
 // Decides and writes, under the lock if there is one.
 Task<void> Replica::Core::lead() {
   if (options_.leader_election) {
@@ -297,6 +305,7 @@ Task<void> Replica::Core::lead() {
           "nor would this one after a crash in the middle of a write");
     }
     co_await nodes_.synced_gate().wait();
+    if (desk_) leading_.spawn(limits_watch_->lead());
   }
   // Not before it is known what is paused, as of now.
   co_await pause_watch_.fresh();

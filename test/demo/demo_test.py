@@ -23,7 +23,7 @@ ROOT = os.path.dirname(os.path.dirname(FOLDER))
 sys.path[:0] = [os.path.join(ROOT, "test", "e2e")]
 sys.dont_write_bytecode = True
 
-from careen import _die_with_parent, http_get, poll  # noqa: E402
+from careen import die_with_parent, http_get, poll  # noqa: E402
 
 BINARY = os.path.abspath(os.environ.get("CAREEN_BINARY", os.path.join(ROOT, "build", "careen")))
 TOOL = os.path.join(ROOT, "tools", "testcluster", "testcluster")
@@ -42,7 +42,7 @@ class Demo:
             environment.pop(name, None)
         self.process = subprocess.Popen([BINARY, "demo", "--listen", "127.0.0.1:0", *flags], stdin=subprocess.DEVNULL,
                                         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment,
-                                        preexec_fn=_die_with_parent)
+                                        preexec_fn=die_with_parent)
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
         poll(lambda: any(READY in line for line in self.lines) or self.process.poll() is not None, 60, "its start")
@@ -124,7 +124,7 @@ class DemoTest(unittest.TestCase):
         fcntl.ioctl(its, termios.TIOCSWINSZ, struct.pack("HHHH", 50, 160, 0, 0))
 
         def own_terminal():
-            _die_with_parent()
+            die_with_parent()
             os.setsid()
             fcntl.ioctl(its, termios.TIOCSCTTY, 0)
 

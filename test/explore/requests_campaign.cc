@@ -103,10 +103,6 @@ void let_people_cordon(Draw& draw, Campaign& campaign) {
 
 void join(Campaign& campaign, std::shared_ptr<RequestsPlan> plan) {
   campaign.edits.push_back({io::Duration{0}, {}, Edit::Kind::create, std::string(kLimitsPath), limit_of(plan->cap)});
-  for (const NodePlan& node : campaign.nodes) {
-    const auto zone = node.labels.find(kZone);
-    if (zone != node.labels.end()) plan->zones.emplace(node.name, zone->second);
-  }
   campaign.edits = in_order(std::move(campaign.edits));
   campaign.guests = {std::make_shared<RequestsGuest>(std::move(plan))};
 }

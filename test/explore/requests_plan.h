@@ -35,8 +35,7 @@ struct Errand {
 
 struct RequestsPlan {
   Cap cap;
-  std::map<std::string, Errand> errands;     // by request
-  std::map<std::string, std::string> zones;  // by node
+  std::map<std::string, Errand> errands;  // by request
 };
 
 }  // namespace careen::explore

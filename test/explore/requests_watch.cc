@@ -5,6 +5,8 @@
 #include <algorithm>
 
 #include "controllers/profiles/names.h"
+#include "perturbation.h"
+#include "settings.h"
 
 namespace careen::explore {
 
@@ -15,10 +17,8 @@ namespace {
 // By then careen has heard of what others have done, if nothing is in the way of that.
 constexpr io::Duration kHeardOf = io::seconds{10};
 
-// The age of an object is told in whole seconds.
-bool is_earlier(io::Duration a, io::Duration b) {
-  return std::chrono::floor<std::chrono::seconds>(a) < std::chrono::floor<std::chrono::seconds>(b);
-}
+// Clocks differ, and the age of an object is told in whole seconds.
+bool is_earlier(io::Duration a, io::Duration b) { return a + kFurthestOff + io::seconds{1} < b; }
 
 }  // namespace
 
@@ -51,7 +51,9 @@ void RequestsWatch::request_changed(const sim::Change& change, const Circumstanc
   // Two on one node have one place.
   const bool was_out = is_own(request.node);
   request.approved_by_careen = true;
-  if (!nodes_.contains(request.node))
+  const auto gone = gone_.find(request.node);
+  const bool just_gone = gone != gone_.end() && (!circumstances.informed || gone->second > now_() - kHeardOf);
+  if (!nodes_.contains(request.node) && !just_gone)
     report_("request", fmt::format("{} is approved for {}, which is not there", change.name, request.node));
   if (circumstances.exact && !has_place_on_record(change.name))
     report_("request", change.name + " is approved although its place is not on record");
@@ -70,6 +72,7 @@ void RequestsWatch::check_step(const std::string& name, const std::string& from,
 void RequestsWatch::node_changed(const sim::Change& change, const Circumstances& circumstances) {
   if (change.type == sim::Change::Type::deleted) {
     nodes_.erase(change.name);
+    gone_[change.name] = now_();
     return;
   }
   const auto object = Json::parse(*change.object);
@@ -86,7 +89,10 @@ void RequestsWatch::node_changed(const sim::Change& change, const Circumstances&
   since(!ready, node.unready_since);
   const bool held = (*object)["metadata"]["annotations"]["careen.dev/holds"].text().has_value();
   since((*object)["spec"]["unschedulable"].boolean().value_or(false) && !held, node.cordoned_since);
-  const auto state = (*object)["metadata"]["labels"][profiles::kStateLabel].text();
+  const kube::JsonView labels = (*object)["metadata"]["labels"];
+  std::string zone(labels[kZone].text().value_or(""));
+  if (std::exchange(node.zone, zone) != zone) zones_changed_ = now_();
+  const auto state = labels[profiles::kStateLabel].text();
   since(state == "maintenance-required", node.required_since);
   const bool maintained = state == "in-maintenance";
   if (!maintained) node.in_profile = false;
@@ -109,8 +115,12 @@ bool RequestsWatch::is_own(const std::string& node) const {
 }
 
 std::string RequestsWatch::zone_of(const std::string& node) const {
-  const auto zone = plan_->zones.find(node);
-  return zone == plan_->zones.end() ? std::string() : zone->second;
+  const auto known = nodes_.find(node);
+  return known == nodes_.end() ? std::string() : known->second.zone;
+}
+
+bool RequestsWatch::in_its_group(const std::string& node, const std::string& other) const {
+  return !plan_->cap.by_zone || zone_of(node) == zone_of(other);
 }
 
 void RequestsWatch::check_alone(const std::string& added) {
@@ -125,11 +135,12 @@ void RequestsWatch::check_cap(const std::string& added, const std::string& what,
   const auto known = nodes_.find(added);
   const bool down = known != nodes_.end() && known->second.unready_since != kFree;
   if (!circumstances.exact || down) return;
+  if (plan_->cap.by_zone && (!circumstances.informed || zones_changed_ > now_() - kHeardOf)) return;
   const io::Duration heard_of = circumstances.informed ? now_() - kHeardOf : io::Duration::min();
   std::string out;
   int count = 0;
   for (const auto& [name, node] : nodes_) {
-    if (plan_->cap.by_zone && zone_of(name) != zone_of(added)) continue;
+    if (!in_its_group(name, added)) continue;
     const bool foreign = plan_->cap.counts_others && std::min(node.cordoned_since, node.unready_since) <= heard_of;
     if (name != added && !is_own(name) && !foreign) continue;
     ++count;
@@ -150,13 +161,14 @@ void RequestsWatch::check_turn(const std::string& name, const Request& approved)
     const bool waits = waiting.state == "Pending" || waiting.state.empty();
     if (other == name || !waits || !is_earlier(waiting.made, approved.made) || waiting.made > now_() - kHeardOf)
       continue;
-    if (plan_->cap.by_zone && zone_of(waiting.node) != zone_of(approved.node)) continue;
+    if (!in_its_group(waiting.node, approved.node)) continue;
     const auto node = nodes_.find(waiting.node);
     if (node == nodes_.end() || node->second.unready_since != kFree) continue;
     // When it is a node's turn, whoever wants it may have it.
     if (own->second.required_since <= waiting.made) continue;
     // Its node is out for somebody else, or it has its place and is about to be told.
     if (is_own(waiting.node) || node->second.cordoned_since != kFree) continue;
+    if (node->second.out_until > now_() - kHeardOf) continue;
     if (has_place_on_record(other)) continue;
     return report_("turn", fmt::format("{} is approved before {}, which has waited longer", name, other));
   }

@@ -32,7 +32,7 @@ class RequestsWatch final : public GuestWatch {
     bool running() const { return state == "Approved" || state == "InProgress"; }
   };
   struct Node {
-    bool ready = true;
+    std::string zone;
     bool in_profile = false;              // careen has let it into maintenance
     io::Duration cordoned_since = kFree;  // by others
     io::Duration unready_since = kFree;
@@ -50,12 +50,15 @@ class RequestsWatch final : public GuestWatch {
   bool has_place_on_record(const std::string& request) const;
   bool is_own(const std::string& node) const;
   std::string zone_of(const std::string& node) const;
+  bool in_its_group(const std::string& node, const std::string& other) const;
 
   std::shared_ptr<const RequestsPlan> plan_;
   Report report_;
   std::function<io::Duration()> now_;
   std::map<std::string, Request> requests_;
   std::map<std::string, Node> nodes_;
+  std::map<std::string, io::Duration> gone_;  // nodes: since when
+  io::Duration zones_changed_ = io::Duration::min();
   std::string ledger_;  // as it was last written
 };
 

@@ -460,6 +460,8 @@ void Controller::watch() {
 
 Task<void> Controller::synced() { co_await core_->watched->synced_gate().wait(); }
 
+Task<void> Controller::refresh() { co_await core_->watched->refresh(); }
+
 Task<void> Controller::lead() {
   Core& core = *core_;
   co_await core.watched->refresh();

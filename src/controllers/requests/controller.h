@@ -23,6 +23,7 @@ class Controller final : public controllers::Controller {
 
   void watch() override;
   io::Task<void> synced() override;
+  io::Task<void> refresh() override;
   io::Task<void> lead() override;
   io::Task<void> stop() override;
   bool running() const override;

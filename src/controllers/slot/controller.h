@@ -27,6 +27,8 @@ class Controller {
   virtual void watch() = 0;
   // Returns when its own objects have been listed for the first time.
   virtual io::Task<void> synced() = 0;
+  // When they have been listed anew, and who has a place by them has been told.
+  virtual io::Task<void> refresh() { return synced(); }
   // Decides and acts until cancelled or stopped. Called when its lock is held, the nodes have been listed under it and
   // it is known what is paused.
   virtual io::Task<void> lead() = 0;
