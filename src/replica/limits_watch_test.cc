@@ -4,7 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "controllers/requests/hosted.h"
 #include "controllers/slot/definition.h"
+#include "controllers/slot/kind.h"
 #include "kube/cache.h"
 #include "limits/desk.h"
 #include "limits/limit.h"
@@ -93,6 +95,28 @@ TEST_F(LimitsWatchTest, LimitsCountFromTheStart) {
   EXPECT_NE(desk().find("workers"), nullptr);
   EXPECT_EQ(careen->replica().limit_objects()->size(), 1u);
   EXPECT_THAT(careen->replica().metrics().expose(), HasSubstr("careen_limit_cap{group=\"\",limit=\"workers\"} 0"));
+}
+
+// Requests that run have places, and nobody else tells of them.
+TEST_F(LimitsWatchTest, NothingIsAdmittedBeforeItIsKnownWhichRequestsRun) {
+  serve();
+  for (const char* const name : {"maintenancerequest", "maintenanceselector"})
+    ask("POST", controllers::kDefinitionsPath, controllers::shipped_definition(name));
+  limit("workers", 1);
+  refuse = 503;
+  refused_path = "maintenancerequests";
+  ModelProcessOptions options;
+  options.controllers.push_back(requests::kind().usual());
+  careen = std::make_unique<ModelProcess>(time, cluster, kIdleConfig, options);
+  time.run_for(minutes{1});
+  EXPECT_FALSE(allows());
+  EXPECT_THAT(desk()
+                  .ask({"n1", "profile/p", "profile/p", limits::Rank::campaign, careen->replica().now()},
+                       limits::Desk::Detail::text)
+                  .text,
+              HasSubstr("who has places"));
+  refuse = 0;
+  EXPECT_TRUE(soon_allows(true, minutes{2}));
 }
 
 TEST_F(LimitsWatchTest, TheyAreFoundWhenTheyAreServedLaterAndGoneWhenTheKindIs) {

@@ -133,8 +133,9 @@ void Replica::Core::open_desk() {
   };
   if (!hosts([](const controllers::Kind& kind) { return kind.claims; })) return;
   const bool approves = hosts([](const controllers::Kind& kind) { return kind.approves_others; });
-  limits_watch_ = std::make_unique<LimitsWatch>(
-      cluster_, LimitsWatchOptions{.closed_without_right = approves, .places_told = [this] { return places_told(); }});
+  LimitsWatchOptions options{.closed_without_right = approves};
+  if (approves) options.places_told = [this] { return places_told(); };
+  limits_watch_ = std::make_unique<LimitsWatch>(cluster_, std::move(options));
   desk_ = std::make_unique<limits::Desk>(loop_, nodes_.store(), limits_watch_->store(), ledger_);
   limits_watch_->tell(*desk_);
   desk_->follow(limits::WorkloadSources{.pods = pods_,
