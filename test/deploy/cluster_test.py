@@ -361,6 +361,7 @@ class ClusterTest(unittest.TestCase):
     def _run_a_pod(self, port):
         """careen's chart, and by hand what a scheduler and a kubelet would make of it."""
         self.helm("install", "careen", CHART, "--set", "controllers={nodemaintenance},env[0].name=TOKEN,env[0].value=hunter2")
+        self.addCleanup(self.helm, "uninstall", "careen")
         self.kubectl("delete", "validatingwebhookconfiguration", "careen")  # nobody serves it
         self.cluster.api.call("POST", "/api/v1/nodes", {"metadata": {"name": "gathered"}})
         self.cluster.api.patch("/api/v1/nodes/gathered/status", {"status": {
