@@ -305,9 +305,8 @@ REQUEST_MISTAKES = [
         (REQUEST_DECIDE, "if (!world.busy_with.empty()) {", "if (!world.busy_with.empty() && !MISTAKE) {"),
     ]),
     ("taken-back", "what has begun goes back to being approved, as in the program that careen replaces", ["request"], [
-        (REQUEST_DECIDE, "keep_time(status.started, memory.started);",
-         "if (MISTAKE) {\n    decision.effect = Approve{};\n    return;\n  }\n"
-         "  keep_time(status.started, memory.started);"),
+        (REQUEST_WRITES, "const State state = why.rejects() ? State::rejected : State::completed;",
+         "const State state = MISTAKE ? State::approved : why.rejects() ? State::rejected : State::completed;"),
     ]),
     ("evidence-unheeded", "nobody notices that an actor has died at work", ["request"], [
         (REQUEST_DECIDE, "if (!passed(decision, quiet, evidence, now)) return;",
