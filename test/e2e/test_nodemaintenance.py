@@ -28,7 +28,9 @@ class NodeMaintenanceTest(MaintenanceTest):
         self.deployment("agent", 1, kind="DaemonSet")
         self.pool(other)
         careen = self._operator()
-        self.assertEqual(self.lease(name=LOCK)["spec"]["holderIdentity"].count("_"), 1)
+        # It is ready before it leads.
+        lock = poll(lambda: self.lease(name=LOCK), 30, "the lock")
+        self.assertEqual(lock["spec"]["holderIdentity"].count("_"), 1)
         self.audit.mark()
         begun = datetime.datetime.now(datetime.timezone.utc) - datetime.timedelta(seconds=1)
         self.maintain("swap-dimm", node, reason="replace memory module")
