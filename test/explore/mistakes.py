@@ -304,14 +304,6 @@ REQUEST_MISTAKES = [
     ("two-on-a-node", "a request does not wait for another one of its node", ["request"], [
         (REQUEST_DECIDE, "if (!world.busy_with.empty()) {", "if (!world.busy_with.empty() && !MISTAKE) {"),
     ]),
-    ("taken-back", "what has begun goes back to being approved, as in the program that careen replaces", ["request"], [
-        (REQUEST_WRITES, "const State state = why.rejects() ? State::rejected : State::completed;",
-         "const State state = MISTAKE ? State::approved : why.rejects() ? State::rejected : State::completed;"),
-    ]),
-    ("evidence-unheeded", "nobody notices that an actor has died at work", ["request"], [
-        (REQUEST_DECIDE, "if (!passed(decision, quiet, evidence, now)) return;",
-         "if (MISTAKE || !passed(decision, quiet, evidence, now)) return;"),
-    ]),
 ]
 ALL = MISTAKES + SYSTEMATIC_MISTAKES + DRAIN_MISTAKES + REQUEST_MISTAKES
 
