@@ -15,8 +15,8 @@ namespace careen::app {
 io::Task<kube::Result<std::vector<kube::Object>>> list_objects(KubeSession& session, kube::Resource resource,
                                                                std::string label_selector = {});
 
-// A watch of all of them, or of some, which tells when they are known and whenever something has changed. Its problems have the
-// key "watch " and the plural of the kind.
+// A watch of all of them, or of some, which tells when they are known and whenever something has changed. Its problems
+// have the key "watch " and the plural of the kind.
 class ObjectWatch {
  public:
   ObjectWatch(KubeSession& session, const kube::Resource& resource, io::Signal& changed)

@@ -31,7 +31,8 @@ class StateCounts {
   std::map<std::string, std::array<int, 3>> counts_;
 };
 
-// Members of Fleet by name, as JSON: careen, pauses, budgets, limits, claims, drains, the objects of each controller, problems.
+// Members of Fleet by name, as JSON: careen, pauses, budgets, limits, claims, drains, the objects of each controller,
+// problems.
 using Sections = std::vector<std::pair<std::string_view, std::string>>;
 Sections make_sections(const Shown& shown, const Work& work);
 

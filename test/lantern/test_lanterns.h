@@ -69,8 +69,7 @@ class LanternTest : public testing::Test {
     return fmt::format("{}: {}", status["phase"].text().value_or("none"), status["message"].text().value_or(""));
   }
   std::string ledger() const {
-    const kube::Json lease =
-        cluster.api.object("/api/v1/namespaces/kube-system/configmaps/careen-ledger-lantern");
+    const kube::Json lease = cluster.api.object("/api/v1/namespaces/kube-system/configmaps/careen-ledger-lantern");
     return std::string(lease["metadata"]["annotations"]["careen.dev/ledger"].text().value_or(""));
   }
   void run(io::Duration span = io::seconds{30}) { time.run_for(span); }
