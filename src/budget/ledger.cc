@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <limits>
 
 #include "budget/ledger_record.h"
@@ -331,6 +332,7 @@ Task<Ledger::Outcome> Ledger::write_once() {
   if (version_.empty()) co_return co_await read_back(record.write);
   const auto answer = co_await client_.patch(options_->resource, options_->ns, options_->name, kube::PatchType::merge,
                                              body(record, false));
+  last_took_ = loop_.now() - last_write_;
   if (answer) {
     accept(*answer, record);
     co_return Outcome::written;
@@ -394,7 +396,8 @@ Task<void> Ledger::run() {
   if (!options_) co_return;
   while (!fenced_) {
     co_await wake_.wait();
-    const io::Steady earliest = last_write_ + (in_memory_ ? kRetryInMemory : options_->spacing);
+    const io::Duration apart = std::clamp(8 * last_took_, options_->least_spacing, options_->spacing);
+    const io::Steady earliest = last_write_ + (in_memory_ ? kRetryInMemory : apart);
     if (loop_.now() < earliest) co_await io::sleep_until(loop_, earliest);
     const bool untidy = stored_.size() > entries_.size();
     if (!dirty() && !untidy && !adopts_) continue;

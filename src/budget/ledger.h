@@ -41,7 +41,8 @@ struct LedgerOptions {
   std::string identity;
   // What the object is: a Lease, or a ConfigMap for roles that allow no Leases.
   kube::Resource resource = kube::resources::leases;
-  // Writes start at least this far apart, so that many admissions share one.
+  // Writes start apart, so that many admissions share one: by eight times as long as the last one took, within these.
+  io::Duration least_spacing = io::milliseconds{20};
   io::Duration spacing = io::milliseconds{100};
   // Entries that have ended leave with the next write, or alone after this long.
   io::Duration tidy_after = io::seconds{5};
@@ -134,6 +135,7 @@ class Ledger {
   bool adopts_ = false;     // it has gone on in memory, and has not been written since
   bool fenced_ = false;
   io::Steady last_write_{};
+  io::Duration last_took_ = io::seconds{1};
   io::Signal wake_;
   io::Signal inherited_;
   io::Hub<> heirs_;

@@ -188,6 +188,7 @@ TEST_P(LedgerTest, ManyAdmissionsShareAWrite) {
 TEST_P(LedgerTest, WritesStartApart) {
   const auto a = process("a");
   time.run_for(seconds{1});
+  api.treat = [&](const Request&) { return sim::Treatment{.before = milliseconds{10}, .after = milliseconds{10}}; };
   const double before = a->writes();
   std::vector<std::optional<bool>> recorded(40);
   for (int i = 0; i < 40; ++i) {
@@ -198,6 +199,21 @@ TEST_P(LedgerTest, WritesStartApart) {
   EXPECT_GE(a->writes() - before, 4);
   EXPECT_LE(a->writes() - before, 6);
   for (const auto& answer : recorded) EXPECT_EQ(answer, true);
+}
+
+TEST_P(LedgerTest, AServerThatAnswersSoonIsWrittenToSooner) {
+  const auto a = process("a");
+  time.run_for(seconds{1});
+  std::optional<bool> first, second, third;
+  a->reserve("u1", first);
+  time.run_for(milliseconds{10});
+  a->reserve("u2", second);
+  time.run_for(milliseconds{25});
+  a->reserve("u3", third);
+  time.run_for(milliseconds{25});
+  EXPECT_EQ(first, true);
+  EXPECT_EQ(second, true);
+  EXPECT_EQ(third, true);
 }
 
 TEST_P(LedgerTest, NothingIsRecordedBeforeTheServerSaysSo) {

@@ -220,6 +220,15 @@ std::vector<GroupState> Desk::groups() const {
   return all;
 }
 
+std::vector<GroupState> Desk::groups_of(std::string_view limit) const {
+  core_->settle();
+  std::vector<GroupState> all;
+  if (const auto it = core_->limits_.find(limit); it != core_->limits_.end()) {
+    for (const auto& [values, group] : it->second.groups) all.push_back(core_->state(*group));
+  }
+  return all;
+}
+
 std::vector<GroupState> Desk::exceeded() const {
   core_->settle();
   std::vector<GroupState> all;

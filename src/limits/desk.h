@@ -135,6 +135,7 @@ class Desk {
 
   // For those who show it.
   std::vector<GroupState> groups() const;
+  std::vector<GroupState> groups_of(std::string_view limit) const;
   std::vector<GroupState> exceeded() const;  // those that have more out than they may
   std::vector<Waiting> queue() const;        // in their order
   // The limits about nodes and about everything else, as they were last read; null: no such limit.

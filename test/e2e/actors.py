@@ -326,11 +326,12 @@ class RequestsScript(Worker):
 
 
 class Finisher(RunningRequests):
-    """An actor without work: what is approved is InProgress at once, and Completed next."""
+    """An actor that takes what is approved (InProgress) at once, and is done with it when `work` seconds have passed: by
+    default at once."""
 
-    def __init__(self, api):
+    def __init__(self, api, work=lambda: 0):
         super().__init__(api)
-        self._todo = []
+        self._work, self._todo = work, []
         self._writer = threading.Thread(target=self._write, daemon=True)
         self._writer.start()
 
@@ -338,11 +339,19 @@ class Finisher(RunningRequests):
         super()._take(name, old, new, version)
         state = new["spec"].get("state") if new else None
         if state in self.RUNNING and (old is None or old["spec"].get("state") != state):
-            self._todo.append((name, "InProgress" if state == "Approved" else "Completed"))
+            approved = state == "Approved"
+            due = time.monotonic() + (0 if approved else self._work())
+            self._todo.append((due, name, "InProgress" if approved else "Completed"))
+
+    def _due(self):
+        return [one for one in self._todo if one[0] <= time.monotonic()]
 
     def _write(self):
         while not self._stopping:
             with self._changed:
-                self._changed.wait_for(lambda: self._todo or self._stopping, 1)
-                todo, self._todo = self._todo, []
-            side_by_side(lambda one: self._api.patch(f"{REQUESTS}/{one[0]}", {"spec": {"state": one[1]}}), todo)
+                todo = self._due()
+                self._todo = [one for one in self._todo if one not in todo]
+                if not todo:
+                    next_due = min((one[0] for one in self._todo), default=time.monotonic() + 1)
+                    self._changed.wait(max(0, next_due - time.monotonic()))
+            side_by_side(lambda one: self._api.patch(f"{REQUESTS}/{one[1]}", {"spec": {"state": one[2]}}), todo)

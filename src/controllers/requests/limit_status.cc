@@ -163,8 +163,7 @@ LimitPicture picture_of_limit(const Limit& limit, const kube::Store<kube::Node>&
     if (!node || !limit.selects(*node)) return;
     ++(entry.placed ? picture.running : picture.pending);
   });
-  for (limits::GroupState& group : desk.groups()) {
-    if (group.limit != limit.name) continue;
+  for (limits::GroupState& group : desk.groups_of(limit.name)) {
     if (group.used > group.cap) {
       picture.within = false;
       if (picture.beyond_by.empty()) {
