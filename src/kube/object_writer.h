@@ -23,6 +23,10 @@
 
 namespace careen::kube {
 
+// The API server ends every request after a minute, and proxies do so sooner or not much later: what has not been
+// applied by then never will be.
+inline constexpr io::Duration kLongestFlight = io::minutes{10};
+
 enum class WriteFate {
   written,   // an answer says so
   already,   // no answer says so, but the object is what the write makes of it

@@ -25,9 +25,9 @@ struct HomeObject {
 };
 // What their leaders hold.
 std::vector<HomeObject> leader_locks();
-// The ledger of a careen with these controllers. Profiles have always had theirs under one name; without them it is a
-// ledger of the first that admits against a limit, and stands where the lock of that one does: a role that allows no
-// Leases suffices then.
+// The ledger of a careen with these controllers. Profiles have always had theirs under one name; without them it is
+// that of whoever approves others, or else of the first that admits against a limit, and stands where the lock of that
+// one does: a role that allows no Leases suffices then.
 HomeObject ledger_of(const std::vector<const controllers::Kind*>& hosted);
 // All that there may be.
 std::vector<HomeObject> ledgers();

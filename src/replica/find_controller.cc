@@ -64,11 +64,14 @@ std::vector<HomeObject> leader_locks() {
 }
 
 HomeObject ledger_of(const std::vector<const controllers::Kind*>& hosted) {
-  const auto claims = [](const controllers::Kind* kind) { return kind->claims; };
-  const auto without_objects = [](const controllers::Kind* kind) { return kind->claims && !kind->has_objects(); };
-  const auto first = std::ranges::find_if(hosted, claims);
-  if (first == hosted.end() || std::ranges::any_of(hosted, without_objects)) return {.name = kLedger};
-  return {(*first)->lock_kind, fmt::format("{}-{}", kLedger, (*first)->name)};
+  const controllers::Kind* owner = nullptr;
+  for (const controllers::Kind* const kind : hosted) {
+    if (!kind->claims) continue;
+    if (!kind->has_objects()) return {.name = kLedger};
+    if (!owner || kind->approves_others) owner = kind;
+  }
+  if (!owner) return {.name = kLedger};
+  return {owner->lock_kind, fmt::format("{}-{}", kLedger, owner->name)};
 }
 
 std::vector<HomeObject> ledgers() {

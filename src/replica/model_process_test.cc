@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "budget/ledger.h"
+#include "budget/ledger_record.h"
 #include "io/problems.h"
 #include "kube/json.h"
 #include "kube/lock.h"
@@ -71,6 +73,24 @@ TEST_F(ModelProcessTest, SendsNothingUnderALeaseThatMayHaveEnded) {
   time.run_for(io::minutes{1});
   EXPECT_EQ(cluster.api.count("PATCH nodes"), 0);
   EXPECT_EQ(careen.exit_code(), 1);
+}
+
+// Whatever has been switched off since cannot settle what it had admitted.
+TEST_F(ModelProcessTest, WhatAControllerHadAdmittedThatIsNotRunAnyMoreIsGivenBack) {
+  budget::LedgerRecord record{.epoch = 1, .writer = "before", .write = 1, .admitted = {}};
+  for (const char* by : {"request/rebooter", "nodemaintenance/disk", "somebody"}) {
+    const budget::Admission admission{.uid = "u", .node = "a", .by = by};
+    record.admitted[admission.key()] = admission;
+  }
+  auto lease = kube::Json::object({{"kind", "Lease"}, {"apiVersion", "coordination.k8s.io/v1"}});
+  lease.set({"metadata", "annotations", std::string(budget::Ledger::kAnnotation)}, record.text());
+  cluster.api.put("/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/careen-ledger", std::move(lease));
+  ModelProcess careen(time, cluster, kRoundConfig);
+  time.run_for(io::minutes{10});
+  EXPECT_EQ(careen.replica().ledger().entries().size(), 3u);
+  time.run_for(io::minutes{12});
+  ASSERT_EQ(careen.replica().ledger().entries().size(), 1u);
+  EXPECT_EQ(careen.replica().ledger().entries().begin()->second.admission.by, "somebody");
 }
 
 }  // namespace

@@ -295,7 +295,10 @@ Task<void> Replica::Core::lead() {
       leading_.spawn(limits_watch_->lead());
     }
     if (gate_) gate_->take_over();
-    if (needs_ledger()) leading_.spawn(ledger_.run());
+    if (needs_ledger()) {
+      leading_.spawn(ledger_.run());
+      leading_.spawn(settle_for_nobody());
+    }
   } else if (options_.dry_run) {
     log_.info("dry run: nothing is written and nothing is sent");
     co_await nodes_.synced_gate().wait();
@@ -314,6 +317,32 @@ Task<void> Replica::Core::lead() {
   // The first leads in here; the others may have to wait for their locks.
   for (size_t i = 1; i < hosting_.size(); ++i) leading_.spawn(lead(*hosting_[i]));
   if (!hosting_.empty()) co_await lead(*hosting_.front());
+}
+
+// What a predecessor admitted for a controller that this careen has been started without: nobody else would ever settle
+// it. No write of the predecessor's can arrive so late, and what became of it the node shows.
+Task<void> Replica::Core::settle_for_nobody() {
+  const auto is_of_nobody = [this](std::string_view by) {
+    const auto& all = controller_kinds();
+    const auto kind = std::ranges::find_if(all, [by](const controllers::Kind* one) {
+      return !one->owner_prefix.empty() && by.starts_with(one->owner_prefix);
+    });
+    return kind != all.end() && std::ranges::none_of(hosting_, [&](const auto& one) { return &one->kind == *kind; });
+  };
+  std::set<std::string> seen;
+  for (;;) {
+    co_await io::sleep_for(loop_, kube::kLongestFlight);
+    std::set<std::string> left;
+    for (const auto& [key, entry] : ledger_.entries()) {
+      if (entry.inherited && is_of_nobody(entry.admission.by)) left.insert(key);
+    }
+    for (const std::string& key : left) {
+      if (!seen.contains(key)) continue;
+      log_.info("a place in the ledger is given back: its controller does not run any more", "entry", key);
+      ledger_.finish(key);
+    }
+    seen = std::move(left);
+  }
 }
 
 bool Replica::Core::needs_ledger() const {

@@ -102,6 +102,7 @@ class Replica::Core {
   io::Task<void> lead(Hosting& hosting);
   io::Task<void> announce_synced();
   io::Task<void> places_told();
+  io::Task<void> settle_for_nobody();
   io::Task<void> until_lost();
   void clock_stepped(io::Duration by);
   io::Task<void> wind_down();

@@ -159,8 +159,10 @@ class ChartTest(unittest.TestCase):
                     elif {"update", "patch", "delete"} & set(rule["verbs"]):
                         changed.setdefault(place, set()).update(rule["resourceNames"])
             own = set().union(*(locks[one] for one in controllers))
-            if "profiles" in controllers or "requests" not in controllers:
+            if "profiles" in controllers:
                 own.add("careen-ledger")
+            if "nodemaintenance" in controllers and "requests" not in controllers:
+                own.add("careen-ledger-nodemaintenance")
             told = {"maintenance-stagger-0", "maintenance-stagger-1", "slack-thread"}
             wanted = {"careen-test": own} if own else {}
             if name == "profiles":

@@ -24,6 +24,7 @@ class Audit:
                     break
                 entry = json.loads(line)
                 if entry["stage"] == "ResponseComplete" and entry.get("userAgent", "").split("/")[0] == user_agent:
+                    entry.setdefault("objectRef", {})  # discovery is about no object
                     found.append(entry)
         return found
 

@@ -76,6 +76,22 @@ class ObserveTest(BudgetTest):
         self.wait_request_state("waits", "Approved", 60)
         self._check_cap()
 
+    def test_node_maintenances_ask_where_they_run_alone(self):
+        """The second waits for the place of the first; a successor knows what the first has."""
+        self.limit("all", type="node", maxUnavailable=1)
+        first, second = self.node_names[:2]
+        careen = self.start_elected(None, "--controllers=nodemaintenance").wait_ready()
+        self.maintain("first", first)
+        self.wait_phase("first", "Succeeded")
+        self.maintain("second", second)
+        self.wait_maintenance("second", lambda one: "limit all" in str(one.get("status")), 30, "the second to wait")
+        careen.kill()
+        self.start_elected(None, "--controllers=nodemaintenance").wait_ready()
+        self.release("first")
+        self.wait_phase("second", "Succeeded")
+        self.assertEqual(self.out.most_own(), 1)
+        self._check_cap(1)
+
     def test_node_that_is_down_needs_no_part_of_the_cap(self):
         """Failures take the whole cap: their own repair goes on, what is healthy waits."""
         down = self.node_names[:CAP]

@@ -27,8 +27,6 @@ namespace {
 constexpr io::Duration kFirstRetry = io::milliseconds{500};
 constexpr io::Duration kLongestRetry = io::minutes{1};
 constexpr int kFreeConflicts = 3;
-// No server keeps a request for longer than a minute, and no proxy for much longer.
-constexpr io::Duration kLongestFlight = io::minutes{10};
 constexpr io::Duration kLongestSettlePause = io::seconds{10};
 
 constexpr const char* kObjectsProblem = "write nodemaintenances";
@@ -307,12 +305,12 @@ Task<void> Controller::Core::release_orphan(std::string name) {
 
 // A hold that was sent without an answer has arrived, or the node is changed so that it must fail should it still come.
 Task<void> Controller::Core::settle_place(limits::Place place) {
-  const io::Steady over = p.loop.now() + kLongestFlight;
+  const io::Steady over = p.loop.now() + kube::kLongestFlight;
   for (io::Duration pause = io::seconds{1}; !co_await is_settled(place);
        pause = std::min<io::Duration>(2 * pause, kLongestSettlePause)) {
     if (p.loop.now() >= over) {
       p.log.warn("a write without an answer has not been applied for so long that it is taken for lost", "node",
-                 place.node, "for", place.who, "after", io::format_duration(kLongestFlight));
+                 place.node, "for", place.who, "after", io::format_duration(kube::kLongestFlight));
       break;
     }
     co_await io::sleep_for(p.loop, pause);

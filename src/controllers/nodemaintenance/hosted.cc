@@ -132,6 +132,8 @@ const controllers::Kind& kind() {
       .section = "maintenances",
       .object = kResource,
       .namespaces = {kLeaseNamespace},
+      .claims = true,
+      .owner_prefix = "nodemaintenance/",
       .definitions = [] { return std::vector{controllers::shipped_definition("nodemaintenance")}; },
       .job_of = job_of,
       .way_out = [](std::string_view node) { return fmt::format("\"careen release {}\" ends it", node); },

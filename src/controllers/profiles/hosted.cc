@@ -258,6 +258,7 @@ const controllers::Kind& kind() {
       .lock = kLock,
       .event_source = kEventSource,
       .claims = true,
+      .owner_prefix = "profile/",
       .marked_pods = prefers_operational,
       .usual = [] { return with_options({}); },
       .with_flags = with_flags,

@@ -19,14 +19,11 @@ using io::Task;
 namespace {
 constexpr io::Duration kFirstSettlePause = io::seconds{1};
 constexpr io::Duration kLongestSettlePause = io::seconds{10};
-// The API server ends every request after a minute, and proxies do so sooner or not much later: what has not been
-// applied by then never will be.
-constexpr io::Duration kLongestFlight = io::minutes{10};
 }  // namespace
 
 Task<Settler::Fate> Settler::settle(UnansweredWrite write) {
   io::Loop& loop = client_.loop();
-  const io::Steady over = loop.now() + kLongestFlight;
+  const io::Steady over = loop.now() + kube::kLongestFlight;
   for (io::Duration pause = kFirstSettlePause;; pause = std::min<io::Duration>(2 * pause, kLongestSettlePause)) {
     const Look seen = co_await look(write);
     if (seen == Look::never) co_return Fate::never;
@@ -34,7 +31,7 @@ Task<Settler::Fate> Settler::settle(UnansweredWrite write) {
     if (seen == Look::pending && loop.now() >= over) {
       log_.warn(
           "a write without an answer has not been applied for so long that it is taken for lost; its place is free",
-          "node", write.node, "after", io::format_duration(kLongestFlight));
+          "node", write.node, "after", io::format_duration(kube::kLongestFlight));
       co_return Fate::over;
     }
     co_await io::sleep_for(loop, pause);

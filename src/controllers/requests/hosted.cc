@@ -52,6 +52,7 @@ const controllers::Kind& kind() {
       .object = kResource,
       .namespaces = {},
       .claims = true,
+      .owner_prefix = kOwnerPrefix,
       .approves_others = true,
       .definitions =
           [] {

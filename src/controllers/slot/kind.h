@@ -60,6 +60,7 @@ struct Kind {
   kube::Resource object = {};                        // its own custom resource, cluster-scoped; profiles have none
   std::vector<std::string_view> namespaces = {};     // that it works in besides careen's own
   bool claims = false;                               // it admits against a limit: it leads only with the ledger
+  std::string_view owner_prefix = {};                // of whom it admits, in the ledger
   bool approves_others = false;                      // whom it admits is not careen: without limits it admits nobody
   // The CustomResourceDefinitions that are installed with careen; the first is that of `object`.
   std::vector<kube::Json> (*definitions)() = nullptr;

@@ -62,8 +62,10 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- $names := list }}
 {{- if include "careen.profiles" . }}{{ $names = append $names "maintenance-controller-leader-election.cloud.sap" }}{{ end }}
 {{- if include "careen.nodemaintenance" . }}{{ $names = append $names "135b1886.medik8s.io" }}{{ end }}
-{{- /* With requests and without profiles the ledger is a ConfigMap: rbac-requests.yaml. */ -}}
-{{- if or (include "careen.profiles" .) (not (include "careen.requests" .)) }}{{ $names = append $names "careen-ledger" }}{{ end }}
+{{- /* With requests and without profiles the ledger is a ConfigMap: rbac-requests.yaml. That of nodemaintenance alone is
+       always allowed, so that profiles can be switched off under the same rights. */ -}}
+{{- if include "careen.profiles" . }}{{ $names = append $names "careen-ledger" }}{{ end }}
+{{- if and (include "careen.nodemaintenance" .) (not (include "careen.requests" .)) }}{{ $names = append $names "careen-ledger-nodemaintenance" }}{{ end }}
 {{- join ", " $names }}
 {{- end -}}
 
