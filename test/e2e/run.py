@@ -34,7 +34,7 @@ PARTS = {
     "drains": ["test_nodemaintenance", "test_nodemaintenance_failures", "test_original_rights", "test_repairman_rights",
                "test_webhook", "test_eviction_webhook", "test_limit_webhook", "test_commands", "test_explain", "test_plan",
                "test_pause"],
-    "budgets": ["test_requests", "test_one_budget"],
+    "budgets": ["test_requests", "test_requests_page", "test_one_budget"],
 }
 
 
