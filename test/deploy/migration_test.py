@@ -1,77 +1,34 @@
 #!/usr/bin/env python3
-"""From node-maintenance-operator to careen and back, on a real API server, with the commands of the migration page: they
-are taken from it and run as they stand, on what the original's own manifests install.
+"""docs/migration/node-maintenance-operator.md: to careen and back.
 
-Usage: migration_test.py CAREEN
-
-Brings up a cluster of its own with tools/testcluster and takes it down again. Pods are simulated; the careen that serves
-is a process with the arguments of the chart's Deployment and the token of its account."""
+Usage: migration_test.py CAREEN"""
 
 import json
 import os
-import pathlib
-import re
-import shutil
-import subprocess
 import sys
-import tempfile
-import unittest
 
 sys.dont_write_bytecode = True
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "test" / "e2e"))
+
+from migration import HOME, ORIGINALS, Move, main  # noqa: E402
 
 from api import Refused  # noqa: E402
 from careen import Careen, free_port, poll  # noqa: E402
-from chart import HELM  # noqa: E402
-from cluster import Cluster, Stopped, stop_on_signals  # noqa: E402
+from page import Page, steps  # noqa: E402
 
-CAREEN = None
-PAGE = ROOT / "docs" / "migration" / "node-maintenance-operator.md"
-ORIGINAL = ROOT / "test" / "deploy" / "original" / "node-maintenance-operator.yaml"
-ORIGINALS_HOME, HOME = "node-maintenance-operator-system", "careen-system"
+PAGE = Page("migration/node-maintenance-operator.md")
+ORIGINAL = ORIGINALS / "node-maintenance-operator.yaml"
+ORIGINALS_HOME = "node-maintenance-operator-system"
 OBJECTS = "/apis/nodemaintenance.medik8s.io/v1beta1/nodemaintenances"
 LEASES = "/apis/coordination.k8s.io/v1/namespaces/medik8s-leases/leases"
 WEBHOOKS = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations"
 PATH = "/validate-nodemaintenance-medik8s-io-v1beta1-nodemaintenance"
 TAINTS = [{"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"},
           {"key": "medik8s.io/drain", "effect": "NoSchedule"}]
-LOCAL = ("--metrics-bind-address", "--health-probe-bind-address", "--webhook-bind-address", "--metrics-timeout",
-         "--zap-")
 
 
-def steps(heading):
-    """The commands of the page's first block below a heading, by the numbers of their comments."""
-    text = PAGE.read_text()
-    section = text[text.index(heading + "\n"):]
-    block = re.search(r"^```\n(.*?)^```$", section, re.M | re.S).group(1)
-    return {int(number): commands for number, commands in re.findall(r"^# (\d)\. .*\n((?:[^#\n].*\n|\n)*)", block, re.M)}
+class MigrationTest(Move):
 
-
-class MigrationTest(unittest.TestCase):
-
-    cluster = None
-
-    @classmethod
-    def setUpClass(cls):
-        cls.api = cls.cluster.api
-        cls.folder = pathlib.Path(tempfile.mkdtemp(prefix="careen-migration-"))
-        cls.addClassCleanup(shutil.rmtree, cls.folder, ignore_errors=True)
-        for name, target in (("kubectl", cls.cluster.kubectl_path), ("helm", HELM)):
-            (cls.folder / name).write_text(f'#!/bin/sh\nexec {target} "$@"\n')
-            (cls.folder / name).chmod(0o755)
-
-    def kubectl(self, *arguments, stdin=None):
-        return self.cluster.kubectl(*arguments, stdin=stdin)
-
-    def follow(self, commands):
-        """Runs commands of the page."""
-        commands = commands.replace("REGISTRY", "registry.example.com").replace("ORIGINAL.yaml", str(ORIGINAL))
-        environment = os.environ | {"KUBECONFIG": self.cluster.kubeconfig, "PATH": f"{self.folder}:{os.environ['PATH']}"}
-        result = subprocess.run(["bash", "-euo", "pipefail", "-c", commands], cwd=ROOT, env=environment, text=True,
-                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=300)
-        self.assertEqual(result.returncode, 0, f"{commands}\n{result.stdout}")
-        return result.stdout
+    renamed = Move.renamed | {"ORIGINAL.yaml": str(ORIGINAL)}
 
     def maintain(self, name, node):
         self.api.call("POST", OBJECTS, {"apiVersion": "nodemaintenance.medik8s.io/v1beta1", "kind": "NodeMaintenance",
@@ -79,9 +36,6 @@ class MigrationTest(unittest.TestCase):
 
     def maintenance(self, name):
         return self.api.get(f"{OBJECTS}/{name}")
-
-    def names(self, kinds, selector):
-        return self.kubectl("get", kinds, "-A", "--selector", selector, "-o", "name").split()
 
     def change_webhook(self, configuration, *operations):
         self.api.call("PATCH", f"{WEBHOOKS}/{configuration}", list(operations), "application/json-patch+json")
@@ -103,31 +57,18 @@ class MigrationTest(unittest.TestCase):
 
     def start_careen(self):
         """As the chart's Deployment says, with its account's rights; on loopback, where the API server reaches it."""
-        deployment = json.loads(self.kubectl("-n", HOME, "get", "deployment", "careen", "-o", "json"))
-        arguments = deployment["spec"]["template"]["spec"]["containers"][0]["args"]
         port = free_port()
         self.change_webhook("careen", {"op": "remove", "path": "/webhooks/0/clientConfig/service"},
                             {"op": "add", "path": "/webhooks/0/clientConfig/url",
                              "value": f"https://127.0.0.1:{port}{PATH}"})
-        careen = Careen(CAREEN, self._kubeconfig(), os.devnull, str(self.folder / "log"),
-                        *(one for one in arguments if not one.startswith(LOCAL)), f"--leader-election-namespace={HOME}",
+        careen = Careen(self.careen, self.kubeconfig_of(HOME, "careen"), os.devnull, str(self.folder / "log"),
+                        *self.arguments_of_chart(), f"--leader-election-namespace={HOME}",
                         f"--webhook-bind-address=127.0.0.1:{port}", "--webhook-host=127.0.0.1")
         self.addCleanup(careen.kill)
         return careen.wait_ready()
 
-    def _kubeconfig(self):
-        token = self.kubectl("-n", HOME, "create", "token", "careen").strip()
-        path = self.folder / "kubeconfig"
-        path.write_text(json.dumps({
-            "apiVersion": "v1", "kind": "Config", "current-context": "x",
-            "clusters": [{"name": "x", "cluster": {"server": self.cluster.server,
-                                                   "certificate-authority": str(self.cluster.ca)}}],
-            "users": [{"name": "x", "user": {"token": token}}],
-            "contexts": [{"name": "x", "context": {"cluster": "x", "user": "x", "namespace": HOME}}]}))
-        return str(path)
-
     def test_by_helm_and_back(self):
-        over, back = steps("### By Helm"), steps("## The way back")
+        over, back = (steps(PAGE.blocks("", heading)[0]) for heading in ("### By Helm", "## The way back"))
         self.assertEqual((sorted(over), sorted(back)), ([1, 2, 3, 4], [1, 2, 3]))
         self.kubectl("apply", "--server-side", "-f", str(ORIGINAL))
         self.kubectl("wait", "--for=condition=Established", "--timeout=60s", "crd",
@@ -192,19 +133,5 @@ class MigrationTest(unittest.TestCase):
         return False
 
 
-def main():
-    global CAREEN
-    CAREEN = str(pathlib.Path(sys.argv.pop(1)).resolve())
-    stop_on_signals()
-    MigrationTest.cluster = Cluster(f"move-{os.getpid()}", "--nodes", "3")
-    try:
-        MigrationTest.cluster.up()
-        return 0 if unittest.main(exit=False, verbosity=2).result.wasSuccessful() else 1
-    except Stopped:
-        return 1
-    finally:
-        MigrationTest.cluster.down()
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(MigrationTest, nodes=3))

@@ -1,23 +1,17 @@
 """careen in the place of repairman: started as its manifests start it, under its roles and definitions."""
 
-import base64
 import json
 import os
 import re
 import signal
 import subprocess
 
-import yaml
-
 from careen import free_port, poll
-from cluster import ROOT
 from harness import UNSAFE, CareenTest, Environment
 from maintenance import RBAC
+from repairman import API, GROUP, KINDS, original_definitions, remove_definitions
 
-GROUP = "repairman.k8s.io"
-API = f"/apis/{GROUP}/v1"
 ALL = ["create", "delete", "get", "list", "patch", "update", "watch"]
-KINDS = ("maintenancelimits", "maintenancerequests", "maintenanceselectors")
 LOCK, LEDGER = "controller-leader-election-helper", "careen-ledger-requests"
 # Its Deployment allows it so much; whoever swaps the image keeps that.
 MEMORY = 30 << 20
@@ -32,16 +26,6 @@ ELECTION_ROLE = [{"apiGroups": [""], "resources": ["configmaps"], "verbs": ALL},
                  {"apiGroups": [""], "resources": ["configmaps/status"], "verbs": ["get", "update", "patch"]}]
 PODS = {"apiGroups": [""], "resources": ["pods"], "verbs": ["get", "list", "watch"]}
 
-TEXT, NUMBER = {"type": "string"}, {"type": "integer"}
-ORIGINAL_SCHEMAS = {
-    "maintenancelimits": ({"limit": {"type": "integer", "minimum": 0, "maximum": 100},
-                           "policies": {"type": "array", "items": TEXT}},
-                          {"limit": NUMBER, "unavailable": {"type": "object", "additionalProperties": TEXT}}),
-    "maintenancerequests": ({"name": TEXT, "type": {"type": "string", "enum": ["node"]},
-                             "state": {"type": "string", "enum": ["Pending", "Approved", "InProgress", "Completed"]}}, {}),
-    "maintenanceselectors": ({}, {}),
-}
-
 
 class RepairmanTest(CareenTest):
 
@@ -49,7 +33,7 @@ class RepairmanTest(CareenTest):
         super().setUp()
         self._processes = []
         self.addCleanup(self._clean)
-        self._use_original_definitions()
+        original_definitions(self.cluster)
         self.api.create(f"{API}/maintenancelimits", {"apiVersion": f"{GROUP}/v1", "kind": "MaintenanceLimit",
                                                      "metadata": {"name": "node"}, "spec": {"limit": 4}})
 
@@ -57,40 +41,9 @@ class RepairmanTest(CareenTest):
         for process in self._processes:
             process.kill()
             process.wait(30)
-        for kind in KINDS:
-            for one in self.api.list(f"{API}/{kind}")[0] if self.api.get(API) else []:
-                self.api.delete(f"{API}/{kind}/{one['metadata']['name']}")
-        for kind in KINDS:
-            self.api.delete(f"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{kind}.{GROUP}")
-        poll(lambda: self.api.get(f"{API}/maintenancelimits") is None, 30, "the definitions to be gone")
+        remove_definitions(self.cluster)
 
     # --- what the original has in a cluster --------------------------------
-
-    def _use_original_definitions(self):
-        """As they were made as v1beta1: they preserve unknown fields, which a server of today only keeps."""
-        definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
-        for kind in KINDS:
-            with open(os.path.join(ROOT, "deploy", "crds", f"{kind[:-1]}.yaml")) as file:
-                body = yaml.safe_load(file)
-            spec, status = ORIGINAL_SCHEMAS[kind]
-            version = body["spec"]["versions"][0]
-            version.pop("additionalPrinterColumns", None)
-            version["schema"]["openAPIV3Schema"] = {"type": "object", "properties": {
-                "apiVersion": TEXT, "kind": TEXT, "metadata": {"type": "object"},
-                "spec": {"type": "object", "properties": spec}, "status": {"type": "object", "properties": status}}}
-            name = f"{kind}.{GROUP}"
-            poll(lambda: self.api.get(f"{definitions}/{name}") is None, 30, f"an earlier {name} to be gone")  # noqa: B023
-            self.api.create(definitions, body)
-            poll(lambda: self.api.get(f"{API}/{kind}") is not None, 30, f"{kind} to be served")  # noqa: B023
-            stored = self.api.get(f"{definitions}/{name}")
-            stored["spec"]["preserveUnknownFields"] = True
-            self._store(f"/registry/apiextensions.k8s.io/customresourcedefinitions/{name}", stored)
-
-    def _store(self, key, body):
-        """Past the API server, which would refuse it."""
-        body["metadata"].pop("resourceVersion", None)
-        encoded = [base64.b64encode(text.encode()).decode() for text in (key, json.dumps(body))]
-        self.cluster.etcd("/v3/kv/put", dict(zip(("key", "value"), encoded)))
 
     def roles(self, cluster, own=ELECTION_ROLE):
         """The kubeconfig of an account with these."""
