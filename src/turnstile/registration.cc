@@ -156,12 +156,15 @@ Task<void> Registration::pause() {
 Task<void> Registration::round() {
   known_ = wanted_by(p_.desk);
   if (!known_.evictions) {
+    p_.problems.clear(kProblem);
+    p_.state.set(State::unwanted);
     co_await take_away();
     co_return;
   }
   if (p_.state.is() != State::serving) p_.state.set(State::pending, "the webhook is being registered");
   if (!reach_) {
     failed("careen serves no webhook: it was started without --webhook-bind-address");
+    co_await take_away();
     co_return;
   }
   const auto wanted = configuration_of(name_, known_, reach_);
@@ -191,16 +194,19 @@ Task<void> Registration::round() {
   p_.state.set(State::serving);
 }
 
-// A predecessor may have left one, unless it served no webhook either. Where we may not even take it away, none of us
-// has made it.
+// A predecessor may have left one, and the API server would go on asking where nobody answers. Where we may not even
+// see it, none of us has made it.
 Task<void> Registration::take_away() {
-  p_.problems.clear(kProblem);
-  p_.state.set(State::unwanted);
   there_.stop();
-  if (gone_ || !reach_) co_return;
-  const auto answer = co_await p_.client.remove(kConfigurations, "", name_);
-  if (answer) p_.log.info("the API server asks about no evictions any more", "configuration", name_);
-  gone_ = answer || answer.error().not_found() || answer.error().code == 403;
+  if (gone_) co_return;
+  const auto there = co_await p_.reader.get(kConfigurations, "", name_);
+  if (there) {
+    const auto answer = co_await p_.client.remove(kConfigurations, "", name_);
+    if (answer) p_.log.info("the API server asks about no evictions any more", "configuration", name_);
+    gone_ = answer || answer.error().not_found() || answer.error().code == 403;
+  } else {
+    gone_ = there.error().not_found() || there.error().code == 403;
+  }
 }
 
 void Registration::failed(const std::string& why) {

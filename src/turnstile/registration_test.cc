@@ -37,9 +37,12 @@ class RegistrationTest : public testing::Test, public limits::DeskWorld {
     time.run_for(seconds{3});
   }
   void TearDown() override { work.cancel(); }
-  void open_registration() {
+  void open_unreachable() {
     registration.emplace(RegistrationParts{*loop, client, client, *desk, state, metrics, problems, random, io::Log{}},
                          "careen-limits");
+  }
+  void open_registration() {
+    open_unreachable();
     registration->reach([this](const std::string& path) -> io::Result<Json> {
       if (authority.empty()) return io::fail(io::ErrorKind::file, "ca.crt cannot be read");
       return Json::object({{"caBundle", authority}, {"service", Json::object({{"name", "careen"}, {"path", path}})}});
@@ -93,6 +96,41 @@ TEST_F(RegistrationTest, WhatAPredecessorLeftGoes) {
   work.spawn(registration->run());
   time.run_for(seconds{3});
   EXPECT_FALSE(api.object(kPath).view().is_object());
+}
+
+// Somebody has taken --webhook-bind-address away while a limit makes others wait, or together with that limit.
+TEST_F(RegistrationTest, WhoServesNoWebhookLeavesNoneRegistered) {
+  mode("Queue");
+  ASSERT_THAT(registered(), ElementsAre("pods/eviction"));
+  const Json before = api.object(kPath);
+  for (const char* now : {"Queue", "Observe"}) {
+    work.cancel();
+    api.put(kPath, before);
+    open_unreachable();
+    work.spawn(registration->run());
+    mode(now);
+    EXPECT_FALSE(api.object(kPath).view().is_object()) << now;
+  }
+  EXPECT_EQ(state.is(), WebhookState::Is::unwanted);
+  mode("Queue");
+  EXPECT_EQ(state.is(), WebhookState::Is::failed);
+  EXPECT_THAT(state.why(), HasSubstr("--webhook-bind-address"));
+}
+
+// Nothing that it may not even see is its own.
+TEST_F(RegistrationTest, WhoMayNotSeeItLeavesItAlone) {
+  work.cancel();
+  std::vector<std::string> asked;
+  api.treat = [&](const kube::Request& request) {
+    if (request.path.find("validatingwebhookconfigurations") == std::string::npos) return sim::Treatment{};
+    asked.push_back(request.method);
+    return sim::Treatment{.refuse = sim::ApiServer::refusal(403, "Forbidden", "no")};
+  };
+  open_unreachable();
+  work.spawn(registration->run());
+  mode("Queue");
+  time.run_for(minutes{5});
+  EXPECT_THAT(asked, ElementsAre("GET"));
 }
 
 TEST_F(RegistrationTest, WhatOthersChangeIsPutBack) {
