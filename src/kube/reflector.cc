@@ -291,6 +291,10 @@ void Reflector::fail_then(State next, const Outcome& outcome) {
 // One problem reports the failure until it changes or is gone. Its text does not change with each try's message.
 void Reflector::tell(const Outcome& outcome) {
   if (problem_ == outcome.ending) return;
+  if (options_.optional && outcome.ending == Ending::missing) {
+    if (std::exchange(problem_, std::nullopt)) problems_.clear(problem_key_);
+    return;
+  }
   problem_ = outcome.ending;
   problems_.raise(problem_key_, describe(outcome));
 }

@@ -37,6 +37,7 @@ struct ReflectorOptions {
   std::string field_selector = {};
   int page_size = 500;
   std::string name = {};  // in metrics and problems; the resource's plural if empty. Two reflectors need two names.
+  bool optional = false;  // not every cluster serves the kind: while one does not, nothing is wrong
 
   // Of one object alone.
   static ReflectorOptions of_one(Resource resource, std::string ns, const std::string& object, std::string name = {});

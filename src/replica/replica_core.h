@@ -74,7 +74,7 @@ class Replica::Core {
     bool knows(kube::WorkloadKind kind) const override { return core_.knows(kind); }
     void node_sections(std::string_view by, const std::set<std::string>& pointers,
                        std::function<void()> known) override;
-    std::unique_ptr<kube::Watched<kube::Object>> objects(const kube::Resource& resource) override;
+    std::unique_ptr<kube::Watched<kube::Object>> objects(kube::ReflectorOptions options) override;
 
    private:
     Core& core_;

@@ -79,9 +79,9 @@ Task<void> Replica::Core::tell_of_sections(std::function<void()> known) {
 }
 
 std::unique_ptr<kube::Watched<kube::Object>> Replica::Core::WatchesForControllers::objects(
-    const kube::Resource& resource) {
-  return std::make_unique<kube::Watched<kube::Object>>(core_.cluster_.watch_parts(resource.plural),
-                                                       kube::ReflectorOptions{.resource = resource},
+    kube::ReflectorOptions options) {
+  kube::WatchParts parts = core_.cluster_.watch_parts(options.resource.plural);
+  return std::make_unique<kube::Watched<kube::Object>>(std::move(parts), std::move(options),
                                                        [](kube::RawObject& raw) { return kube::decode_object(raw); });
 }
 

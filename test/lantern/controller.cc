@@ -39,7 +39,7 @@ bool LitNodes::counts(const budget::Admission& admission) const { return claims_
 Controller::Controller(controllers::Host host, Options options)
     : host_(std::move(host)),
       options_(options),
-      watched_(host_.watches.objects(kResource)),
+      watched_(host_.watches.objects({.resource = kResource})),
       by_node_(watched_->store(), [](const kube::Object& one) { return std::vector{parse_lantern(one).node}; }),
       lanterns_(
           host_.client, kResource, watched_->store(), [](std::string_view json) { return kube::decode_object(json); },

@@ -177,6 +177,22 @@ TEST_F(SelectorTest, OneOfThatClientIsEnough) {
   EXPECT_EQ(on("n1").size(), 2u);
 }
 
+// Of the original's definitions somebody may have left out this one, which does nothing there.
+TEST_F(SelectorTest, NotEveryClusterServesThem) {
+  const std::string definition = std::string(controllers::kDefinitionsPath) + "/maintenanceselectors.repairman.k8s.io";
+  ASSERT_EQ(ask("DELETE", definition), 200) << said;
+  add_nodes(2);
+  launch();
+  request("a", "n1");
+  run(minutes{5});
+  EXPECT_EQ(state("a"), "Approved");
+  EXPECT_THAT(careen->replica().problems().open(), IsEmpty());
+  ASSERT_EQ(ask("POST", controllers::kDefinitionsPath, kind().definitions().back().dump()), 201) << said;
+  label("n2", true);
+  select(kReboot);
+  ASSERT_TRUE(until([&] { return on("n2").size() == 1; }, minutes{1}));
+}
+
 TEST_F(SelectorTest, WithoutASelectorItDoesNothing) {
   add_nodes(1);
   launch();

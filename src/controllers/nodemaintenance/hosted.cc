@@ -31,7 +31,7 @@ class Hosted final : public controllers::Controller {
         nodes_(host.nodes),
         watches_(host.watches),
         lease_namespace_(options.lease_namespace),
-        watched_(watches_.objects(kResource)),
+        watched_(watches_.objects({.resource = kResource})),
         controller_(host, watched_->store(), with_dry_run(std::move(options), host.dry_run)) {}
 
   void watch() override {

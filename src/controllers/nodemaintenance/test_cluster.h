@@ -50,7 +50,7 @@ struct NoWatches final : controllers::Watches {
   void workloads(kube::WorkloadKind) override {}
   bool knows(kube::WorkloadKind) const override { return false; }
   void node_sections(std::string_view, const std::set<std::string>&, std::function<void()>) override {}
-  std::unique_ptr<kube::Watched<kube::Object>> objects(const kube::Resource&) override { return nullptr; }
+  std::unique_ptr<kube::Watched<kube::Object>> objects(kube::ReflectorOptions) override { return nullptr; }
 };
 
 class MaintenanceTest : public testing::Test {

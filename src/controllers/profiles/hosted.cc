@@ -48,7 +48,7 @@ class Hosted final : public controllers::Controller {
   Hosted(controllers::Host host, HostedOptions options)
       : host_(std::move(host)),
         options_(with_dry_run(std::move(options), host_.dry_run)),
-        hypervisors_(host_.watches.objects(kHypervisorResource)),
+        hypervisors_(host_.watches.objects({.resource = kHypervisorResource})),
         slack_threads_(host_.loop),
         outside_{host_.loop, *host_.beyond.http, *host_.beyond.mail, host_.client, slack_threads_},
         controller_({host_.loop, host_.client, host_.atoms, host_.decoder, host_.nodes, host_.pods, host_.leases,

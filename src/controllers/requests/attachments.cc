@@ -27,7 +27,7 @@ void add(std::vector<std::string>& names, std::string name) {
 }  // namespace
 
 Attachments::Attachments(controllers::Watches& watches, std::function<void(std::string_view)> tell)
-    : watches_(watches), tell_(std::move(tell)), watched_(watches.objects(kAttachmentResource)) {
+    : watches_(watches), tell_(std::move(tell)), watched_(watches.objects({.resource = kAttachmentResource})) {
   by_node_ = std::make_unique<kube::Index<kube::Object>>(
       watched_->store(), [](const kube::Object& one) { return std::vector{node_of_attachment(one)}; });
   changes_ = watched_->store().subscribe([this](const kube::Object* before, const kube::Object* after) {

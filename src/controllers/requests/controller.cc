@@ -39,7 +39,7 @@ Controller::Core::Core(controllers::Host host, ControllerOptions wanted)
     : p(std::move(host)),
       options(wanted),
       desk(*p.limits),
-      watched(p.watches.objects(kResource)),
+      watched(p.watches.objects({.resource = kResource})),
       requests(
           p.client, kResource, watched->store(), [](std::string_view json) { return kube::decode_object(json); },
           p.log),

@@ -41,7 +41,7 @@ SelectorKeeper::SelectorKeeper(controllers::Host& host, kube::Store<kube::Object
     : p_(host),
       requests_(requests),
       roster_(roster),
-      watched_(host.watches.objects(kSelectorResource)),
+      watched_(host.watches.objects({.resource = kSelectorResource, .optional = true})),
       writer_(
           host.client, kSelectorResource, watched_->store(),
           [](std::string_view json) { return kube::decode_object(json); }, host.log),

@@ -45,7 +45,7 @@ class PodStore;
 struct Lease;
 struct Node;
 struct Object;
-struct Resource;
+struct ReflectorOptions;
 template <class T>
 class Store;
 template <class T>
@@ -74,7 +74,7 @@ class Watches {
   virtual void node_sections(std::string_view by, const std::set<std::string>& pointers,
                              std::function<void()> known) = 0;
   // All objects of a kind of the controller's own, once it starts the watch.
-  virtual std::unique_ptr<kube::Watched<kube::Object>> objects(const kube::Resource& resource) = 0;
+  virtual std::unique_ptr<kube::Watched<kube::Object>> objects(kube::ReflectorOptions options) = 0;
 };
 
 // What lies beyond the cluster, for a controller that reads a file or sends messages; tests of others have none of it.
