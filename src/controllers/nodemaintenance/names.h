@@ -3,6 +3,7 @@
 
 #include <string_view>
 
+#include "budget/touch.h"
 #include "kube/resource.h"
 
 namespace careen::nodemaintenance {
@@ -13,8 +14,7 @@ inline constexpr std::string_view kFinalizer = "foregroundDeleteNodeMaintenance"
 // On a NodeMaintenance that careen has begun or taken over: when that was. Without it, and with finalizer and phase,
 // the original operator began it, and what is on its node is the original's work.
 inline constexpr std::string_view kBegunAnnotation = "careen.dev/begun";
-// Changed when a write that may still be on its way must find the node changed.
-inline constexpr std::string_view kTouchAnnotation = "careen.dev/touched";
+using budget::kTouchAnnotation;
 inline constexpr std::string_view kExcludeLabel = "remediation.medik8s.io/exclude-from-remediation";
 inline constexpr std::string_view kDrainTaint = "medik8s.io/drain";
 inline constexpr std::string_view kLeaseHolder = "node-maintenance";

@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "budget/touch.h"
+
 namespace careen::profiles {
 
 // The lock of the original, so that the two never lead at once.
@@ -17,8 +19,7 @@ inline constexpr std::string_view kProfileLabel = "cloud.sap/maintenance-profile
 inline constexpr std::string_view kStateLabel = "cloud.sap/maintenance-state";
 inline constexpr std::string_view kLogDetailsLabel = "cloud.sap/maintenance-log-details";
 inline constexpr std::string_view kDataAnnotation = "cloud.sap/maintenance-data";
-// Changed when a write that may still be on its way must find the node changed.
-inline constexpr std::string_view kTouchAnnotation = "careen.dev/touched";
+using budget::kTouchAnnotation;
 
 // Messages that are due and have not been sent yet.
 inline constexpr std::string_view kOutboxAnnotation = "careen.dev/outbox";

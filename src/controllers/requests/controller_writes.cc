@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "budget/ledger.h"
+#include "budget/touch.h"
 #include "controllers/requests/controller_core.h"
 #include "controllers/requests/names.h"
 #include "io/problems.h"
@@ -198,7 +199,7 @@ Task<void> Controller::Core::touch(std::string name) {
   if (!request || claim == claims.end()) co_return;
   const std::string key = budget::claim_key(request->owner(), claim->second.uid);
   Json patch = Json::object();
-  patch.set({"metadata", "annotations", kTouchedAnnotation}, io::format_rfc3339(p.loop.wall_now()));
+  patch.set({"metadata", "annotations", budget::kTouchAnnotation}, io::format_rfc3339(p.loop.wall_now()));
   const WriteResult result = co_await requests.write(patch_of(*request, std::move(patch)));
   // After a conflict there is another version than any write of a predecessor could name: or one that it made.
   if (!settle(name, result, "touching it")) co_return;

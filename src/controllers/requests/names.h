@@ -22,8 +22,6 @@ inline constexpr std::string_view kCordonedBy = "repairman.k8s.io/cordoned-by";
 // (`<reason>: <message>`). The status, which is a write of its own, follows them.
 inline constexpr std::string_view kApprovedAnnotation = "careen.dev/approved";
 inline constexpr std::string_view kEndedAnnotation = "careen.dev/ended";
-// A write that is still on its way conflicts with the one that sets it.
-inline constexpr std::string_view kTouchedAnnotation = "careen.dev/touched";
 
 // Of places, claims and holds: request/<name of the object>.
 inline constexpr std::string_view kOwnerPrefix = "request/";
