@@ -32,7 +32,7 @@ std::string holder_text(const Holder& holder, io::Wall now) {
 }
 
 std::string way_out(const Holder& holder, const std::string& node) {
-  const controllers::Kind* kind = replica::find_controller_kind(holder.owner.substr(0, holder.owner.find('/')));
+  const controllers::Kind* kind = replica::find_holder(holder.owner);
   return kind && kind->way_out ? kind->way_out(node) : "it lets go when it is done";
 }
 

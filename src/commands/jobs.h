@@ -14,7 +14,7 @@ namespace careen::app {
 struct JobOfKind {
   const controllers::Kind* kind = nullptr;
   controllers::Job job;
-  std::string owner() const { return std::string(kind->name) + "/" + job.name; }  // of holds
+  std::string owner() const { return kind->owner_of(job.name); }  // of holds
 };
 
 struct ListedJobs {

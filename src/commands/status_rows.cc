@@ -77,9 +77,15 @@ void add_holds(const kube::Node& node, Rows& rows) {
   }
 }
 
-void add_unexplained_cordon(const kube::Node& node, Rows& rows) {
+// Of somebody who left no more than that: the program is known that wrote it.
+void add_bare_cordon(const kube::Node& node, Rows& rows) {
   if (!node.unschedulable || !rows.empty()) return;
-  rows[""] = {.node = node.name, .by = "", .state = "cordoned", .held = {.cordon = true, .taints = {}, .labels = {}}};
+  StatusRow row{.node = node.name,
+                .by = std::string(node.cordoned_by.view()),
+                .state = "cordoned",
+                .held = {.cordon = true, .taints = {}, .labels = {}}};
+  if (node.cordoned != io::Wall{}) row.since = node.cordoned;
+  rows[""] = std::move(row);
 }
 
 std::string age_of(const StatusRow& row, io::Wall now) { return row.since ? age_text(now - *row.since) : ""; }
@@ -89,6 +95,7 @@ std::string age_of(const StatusRow& row, io::Wall now) { return row.since ? age_
 std::vector<StatusRow> status_rows(const std::vector<kube::Node>& nodes, const std::vector<JobOfKind>& jobs) {
   std::map<std::string, Rows, kube::NameOrder> by_node;
   for (const JobOfKind& one : jobs) {
+    if (one.job.over) continue;
     StatusRow row = row_of(one);
     by_node[row.node][row.by] = std::move(row);
   }
@@ -96,7 +103,7 @@ std::vector<StatusRow> status_rows(const std::vector<kube::Node>& nodes, const s
     Rows& rows = by_node[node.name];
     add_profiles(node, rows);
     add_holds(node, rows);
-    add_unexplained_cordon(node, rows);
+    add_bare_cordon(node, rows);
   }
   std::vector<StatusRow> out;
   for (auto& [node, rows] : by_node) {

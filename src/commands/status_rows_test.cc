@@ -5,6 +5,7 @@
 
 #include "commands/holders.h"
 #include "controllers/nodemaintenance/hosted.h"
+#include "controllers/requests/hosted.h"
 #include "kube/decode.h"
 
 namespace careen::app {
@@ -38,6 +39,13 @@ class StatusRowsTest : public testing::Test {
         R"({"metadata":{"name":")" + name + R"(","uid":"u","resourceVersion":"1","creationTimestamp":")" + created +
         "\"" + metadata + R"(},"spec":{"nodeName":")" + node + "\"" + spec + R"(},"status":{)" + status + "}}");
     const controllers::Kind& kind = nodemaintenance::kind();
+    return {&kind, kind.job_of(object.value())};
+  }
+  static JobOfKind request(const std::string& name, const std::string& node, const std::string& state) {
+    const auto object = kube::decode_object(R"({"metadata":{"name":")" + name +
+                                            R"(","uid":"u","resourceVersion":"1"},"spec":{"type":"node","name":")" +
+                                            node + R"(","state":")" + state + R"("}})");
+    const controllers::Kind& kind = requests::kind();
     return {&kind, kind.job_of(object.value())};
   }
   kube::AtomPool atoms_;
@@ -93,6 +101,29 @@ TEST_F(StatusRowsTest, ACordonThatNobodyExplainsIsShown) {
   EXPECT_EQ(status_cells(rows[0], kNow, false)[1], "<unknown>");
 }
 
+TEST_F(StatusRowsTest, TheProgramThatCordonedIsNamed) {
+  const std::string written = R"(,"managedFields":[{"manager":"kubectl","operation":"Update","apiVersion":"v1",)"
+                              R"("time":"1970-12-31T23:40:00Z","fieldsType":"FieldsV1",)"
+                              R"("fieldsV1":{"f:spec":{"f:unschedulable":{}}}}])";
+  const auto rows = status_rows({node("node-1", written, R"("unschedulable":true)")}, {});
+  ASSERT_THAT(rows, SizeIs(1));
+  EXPECT_THAT(status_cells(rows[0], kNow, false), ElementsAre("node-1", "kubectl", "cordoned", "", "", "20m", "", ""));
+}
+
+TEST_F(StatusRowsTest, AMaintenanceRequestIsOneRowUntilItIsOver) {
+  const auto held_for = held("node-1", "request/mr-1", {.cordon = true, .taints = {}, .labels = {}});
+  const auto rows =
+      status_rows({held_for}, {request("mr-1", "node-1", "Approved"), request("mr-0", "node-1", "Completed")});
+  ASSERT_THAT(rows, SizeIs(1));
+  EXPECT_EQ(rows[0].by, "request/mr-1");
+  EXPECT_EQ(rows[0].state, "Approved");
+  EXPECT_TRUE(rows[0].held.cordon);
+  const auto cordoned =
+      status_rows({node("node-1", "", R"("unschedulable":true)")}, {request("mr-0", "node-1", "Completed")});
+  ASSERT_THAT(cordoned, SizeIs(1));
+  EXPECT_EQ(cordoned[0].state, "cordoned");
+}
+
 TEST_F(StatusRowsTest, ProfilesThatAreNotOperationalAreShownWithTheirAge) {
   const std::string labels =
       R"(,"labels":{"cloud.sap/maintenance-profile":"flatcar--bios","cloud.sap/maintenance-state":"in-maintenance"})";
@@ -124,6 +155,10 @@ TEST_F(StatusRowsTest, HoldersOfACordonAreThoseThatTheTerminalMustRespect) {
   const auto profile = cordon_holders(held("n", "profile/x", {.cordon = true, .taints = {}, .labels = {}}), {});
   ASSERT_THAT(profile, SizeIs(1));
   EXPECT_EQ(holder_text(profile[0], kNow), "profile/x since 1970-12-31T23:55:00Z (5m)");
+  const auto asked = cordon_holders(held("n", "request/mr-1", {.cordon = true, .taints = {}, .labels = {}}),
+                                    {request("mr-1", "n", "InProgress")});
+  ASSERT_THAT(asked, SizeIs(1));
+  EXPECT_EQ(way_out(asked[0], "n"), "\"careen request cancel n --client NAME\" ends it");
   // One that another program began left no record on the node.
   EXPECT_THAT(cordon_holders(node("n"), {maintenance("m", "n"), maintenance("other", "o")}), SizeIs(1));
   const JobOfKind ending = maintenance("m", "n", R"(,"deletionTimestamp":"1970-12-31T23:58:00Z")");

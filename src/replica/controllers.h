@@ -40,6 +40,8 @@ std::vector<std::shared_ptr<const controllers::Choice>> usual_controllers();
 std::vector<std::string_view> controller_names();
 // By its name; null: there is none.
 const controllers::Kind* find_controller_kind(std::string_view name);
+// Whose objects hold nodes under that name, such as request/mr-x7k2p; null: nobody's.
+const controllers::Kind* find_holder(std::string_view owner);
 // By where its objects stand in documents; null: nowhere.
 const controllers::Kind* find_section(std::string_view section);
 // One phrase for all of them, with `between` between what is said of each: {name} and {object} of the format are as in

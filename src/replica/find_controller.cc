@@ -32,6 +32,13 @@ const controllers::Kind* find_controller_kind(std::string_view name) {
   return first_with(&controllers::Kind::name, name);
 }
 
+const controllers::Kind* find_holder(std::string_view owner) {
+  const auto& all = object_kinds();
+  const auto found = std::ranges::find_if(
+      all, [owner](const controllers::Kind* kind) { return owner.starts_with(kind->owner_of("")); });
+  return found == all.end() ? nullptr : *found;
+}
+
 const controllers::Kind* find_section(std::string_view section) {
   return first_with(&controllers::Kind::section, section);
 }

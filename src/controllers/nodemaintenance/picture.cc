@@ -10,11 +10,11 @@
 #include "controllers/nodemaintenance/drain_report.h"
 #include "controllers/nodemaintenance/maintenance.h"
 #include "controllers/nodemaintenance/names.h"
+#include "controllers/slot/by_node.h"
 #include "drain/holds.h"
 #include "kube/cache.h"
 #include "kube/events.h"
 #include "kube/json_writer.h"
-#include "kube/name_order.h"
 #include "kube/node.h"
 #include "kube/objects.h"
 
@@ -95,58 +95,41 @@ std::optional<budget::Claim> claim_of(const Maintenance& maintenance, const kube
 
 class PictureOfMaintenances final : public controllers::Picture {
  public:
-  PictureOfMaintenances(const kube::Store<kube::Object>& store, const kube::Store<kube::Node>& nodes) : nodes_(nodes) {
-    all_.reserve(store.size());
-    store.for_each([&](const kube::Object& object) { all_.push_back(parse_maintenance(object)); });
-    for (const Maintenance& one : all_) by_node_.emplace(one.node, &one);
-  }
+  PictureOfMaintenances(const kube::Store<kube::Object>& store, const kube::Store<kube::Node>& nodes)
+      : nodes_(nodes),
+        maintenances_(
+            parsed(store), [](const Maintenance& one) -> const std::string& { return one.name; },
+            [](const Maintenance& one) { return one.node; }) {}
 
   Cell cell(std::string_view node) const override {
     Cell worst = Cell::none;
-    for_each_on(node, [&](const Maintenance& one) { worst = std::max(worst, cell_of(one)); });
+    maintenances_.for_each_on(node, [&](const Maintenance& one) { worst = std::max(worst, cell_of(one)); });
     return worst;
   }
-
-  std::vector<Why> reasons(std::string_view node) const override {
-    std::vector<Why> all;
-    for_each_on(node, [&](const Maintenance& one) { all.push_back(reason_of(one)); });
-    return all;
-  }
-
-  std::vector<std::string> documents() const override {
-    std::vector<const Maintenance*> sorted;
-    for (const Maintenance& one : all_) sorted.push_back(&one);
-    std::sort(sorted.begin(), sorted.end(),
-              [](const auto* a, const auto* b) { return kube::compare_names(a->name, b->name) < 0; });
-    std::vector<std::string> out;
-    for (const Maintenance* one : sorted) out.push_back(document_of(*one));
-    return out;
-  }
-
+  std::vector<Why> reasons(std::string_view node) const override { return maintenances_.map_on(node, reason_of); }
+  std::vector<std::string> documents() const override { return maintenances_.map(document_of); }
   std::vector<std::string> documents_of(std::string_view node) const override {
-    std::vector<std::string> out;
-    for_each_on(node, [&](const Maintenance& one) { out.push_back(document_of(one)); });
-    return out;
+    return maintenances_.map_on(node, document_of);
   }
 
   std::vector<budget::Claim> claims() const override {
     std::vector<budget::Claim> out;
-    for (const Maintenance& one : all_) {
+    for (const Maintenance& one : maintenances_.all()) {
       if (auto claim = claim_of(one, nodes_.find(one.node))) out.push_back(std::move(*claim));
     }
     return out;
   }
 
  private:
-  template <class Visit>
-  void for_each_on(std::string_view node, const Visit& visit) const {
-    const auto [begin, end] = by_node_.equal_range(node);
-    for (auto it = begin; it != end; ++it) visit(*it->second);
+  static std::vector<Maintenance> parsed(const kube::Store<kube::Object>& store) {
+    std::vector<Maintenance> all;
+    all.reserve(store.size());
+    store.for_each([&](const kube::Object& object) { all.push_back(parse_maintenance(object)); });
+    return all;
   }
 
   const kube::Store<kube::Node>& nodes_;
-  std::vector<Maintenance> all_;  // by name
-  std::multimap<std::string_view, const Maintenance*> by_node_;
+  controllers::ByNode<Maintenance> maintenances_;
 };
 
 std::string event_text(std::string_view reason, const std::string& name, std::string_view node) {

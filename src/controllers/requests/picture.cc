@@ -3,13 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <functional>
-#include <map>
 
 #include "controllers/requests/names.h"
+#include "controllers/slot/by_node.h"
 #include "kube/events.h"
 #include "kube/json_writer.h"
-#include "kube/name_order.h"
 #include "kube/objects.h"
 
 namespace careen::requests {
@@ -43,17 +41,25 @@ std::string document_of(const Shown& one) {
   return out;
 }
 
+Why reason_of(const Shown& one) {
+  if (!one.why.text.empty()) return one.why;
+  Why why{one.request.running() ? Verdict::yes : Verdict::no,
+          fmt::format("MaintenanceRequest {}: {}", one.request.name, name_of(one.request.state)),
+          {}};
+  if (!one.request.status.message.empty()) why.add(Verdict::note, one.request.status.message);
+  return why;
+}
+
 class PictureOfRequests final : public controllers::Picture {
  public:
-  explicit PictureOfRequests(std::vector<Shown> all) : all_(std::move(all)) {
-    std::ranges::sort(
-        all_, [](const Shown& a, const Shown& b) { return kube::compare_names(a.request.name, b.request.name) < 0; });
-    for (const Shown& one : all_) by_node_.emplace(one.request.node, &one);
-  }
+  explicit PictureOfRequests(std::vector<Shown> all)
+      : shown_(
+            std::move(all), [](const Shown& one) -> const std::string& { return one.request.name; },
+            [](const Shown& one) { return one.request.node; }) {}
 
   Cell cell(std::string_view node) const override {
     Cell worst = Cell::none;
-    for_each_on(node, [&](const Shown& one) {
+    shown_.for_each_on(node, [&](const Shown& one) {
       const State state = one.request.state;
       const Cell cell = state == State::in_progress || state == State::approved ? Cell::in_maintenance
                         : one.placed                                            ? Cell::draining
@@ -62,35 +68,15 @@ class PictureOfRequests final : public controllers::Picture {
     });
     return worst;
   }
-  std::vector<Why> reasons(std::string_view node) const override {
-    std::vector<Why> all;
-    for_each_on(node, [&](const Shown& one) {
-      if (!one.why.text.empty()) {
-        all.push_back(one.why);
-      } else {
-        Why why{one.request.running() ? Verdict::yes : Verdict::no,
-                fmt::format("MaintenanceRequest {}: {}", one.request.name, name_of(one.request.state)),
-                {}};
-        if (!one.request.status.message.empty()) why.add(Verdict::note, one.request.status.message);
-        all.push_back(std::move(why));
-      }
-    });
-    return all;
-  }
-  std::vector<std::string> documents() const override {
-    std::vector<std::string> out;
-    for (const Shown& one : all_) out.push_back(document_of(one));
-    return out;
-  }
+  std::vector<Why> reasons(std::string_view node) const override { return shown_.map_on(node, reason_of); }
+  std::vector<std::string> documents() const override { return shown_.map(document_of); }
   std::vector<std::string> documents_of(std::string_view node) const override {
-    std::vector<std::string> out;
-    for_each_on(node, [&](const Shown& one) { out.push_back(document_of(one)); });
-    return out;
+    return shown_.map_on(node, document_of);
   }
   std::vector<budget::Claim> claims() const override {
     using Stage = budget::Claim::Stage;
     std::vector<budget::Claim> out;
-    for (const Shown& one : all_) {
+    for (const Shown& one : shown_.all()) {
       const Request& request = one.request;
       if (!one.placed && !request.running()) continue;
       budget::Claim claim{.who = request.owner(), .node = request.node, .uid = one.node_uid};
@@ -102,14 +88,7 @@ class PictureOfRequests final : public controllers::Picture {
   }
 
  private:
-  template <class F>
-  void for_each_on(std::string_view node, F&& visit) const {
-    const auto [begin, end] = by_node_.equal_range(node);
-    for (auto it = begin; it != end; ++it) visit(*it->second);
-  }
-
-  std::vector<Shown> all_;
-  std::multimap<std::string, const Shown*, std::less<>> by_node_;
+  controllers::ByNode<Shown> shown_;
 };
 
 }  // namespace
@@ -142,7 +121,7 @@ controllers::Job job_of(const kube::Object& object) {
                                                : Stage::waiting;
   job.ending = request.deleting;
   job.keeps_out = steps || request.running();
-  job.given_up = request.finished();
+  job.given_up = job.over = request.finished();
   job.state = phase_of(request) == Phase::waiting ? "Pending" : std::string(name_of(phase_of(request)));
   job.reason = request.client.empty() ? "" : fmt::format("asked for by {}", request.client);
   job.held_up = status.message.empty() ? "it has not been taken up" : status.message;

@@ -24,6 +24,7 @@ struct Job {
   bool ending = false;    // the object is being deleted
   bool keeps_out = true;  // it wants no pods to come to its node
   bool given_up = false;  // nothing happens any more until it is deleted
+  bool over = false;      // it has nothing to do with its node any more
   std::string held_up;    // what keeps it from the next stage, for people
   std::string limit;      // in a word or two, what sets the pace of those that wait
   // The rest is for people alone, as `careen status` shows it.

@@ -44,14 +44,14 @@ class Choice {
 
 // The program that a controller replaces.
 struct Original {
-  std::string_view pod_label;  // that its pods have; empty: it is not told by one
+  std::string_view pod_label = {};  // that its pods have; empty: it is not told by one
   // Where its image has it as /manager, careen starts like it (commands/manager_start.h): what it does without any
   // flags, as flags of careen.
-  std::vector<std::string_view> usual_flags;
+  std::vector<std::string_view> usual_flags = {};
 };
 
 struct Kind {
-  std::string_view name;  // as in --controllers, in the holds of its objects, and before the slash: name/object
+  std::string_view name;                             // as in --controllers, and before the slash: name/object
   std::string_view short_name = {};                  // of its objects, for people who type
   std::string_view lock;                             // the object that its leader holds
   kube::LockKind lock_kind = kube::LockKind::lease;  // a ConfigMap where the program that it replaces has one
@@ -60,7 +60,7 @@ struct Kind {
   kube::Resource object = {};                        // its own custom resource, cluster-scoped; profiles have none
   std::vector<std::string_view> namespaces = {};     // that it works in besides careen's own
   bool claims = false;                               // it admits against a limit: it leads only with the ledger
-  std::string_view owner_prefix = {};                // of whom it admits, in the ledger
+  std::string_view owner_prefix = {};                // of whom it admits, in the ledger and in holds on nodes
   bool approves_others = false;                      // whom it admits is not careen: without limits it admits nobody
   // The CustomResourceDefinitions that are installed with careen; the first is that of `object`.
   std::vector<kube::Json> (*definitions)() = nullptr;
@@ -75,6 +75,10 @@ struct Kind {
   std::shared_ptr<const Choice> (*with_flags)(CLI::App& command);
 
   bool has_objects() const { return !object.plural.empty(); }
+  // One of its objects as who has a place or a hold.
+  std::string owner_of(std::string_view one) const {
+    return (owner_prefix.empty() ? std::string(name) + '/' : std::string(owner_prefix)) + std::string(one);
+  }
 };
 
 }  // namespace careen::controllers
