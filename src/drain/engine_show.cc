@@ -94,11 +94,11 @@ void Engine::Core::show_waiting(BudgetLane& lane) {
 
 // Once a budget: a pod that is blocked for hours needs no second one.
 void Engine::Core::tell_of_request(const Target& target, Action action, const Wish& wish) {
-  using Kind = PodRequest::Kind;
+  using Asked = PodRequest::Kind;
   const bool overdue = action == Action::remove && !wish.remove;
-  PodRequest request{action == Action::kill ? Kind::kill
-                     : overdue              ? Kind::remove
-                                            : Kind::leave,
+  PodRequest request{action == Action::kill ? Asked::kill
+                     : overdue              ? Asked::remove
+                                            : Asked::leave,
                      target.ns,
                      target.name,
                      target.uid,
@@ -110,9 +110,9 @@ void Engine::Core::tell_of_request(const Target& target, Action action, const Wi
     }
   }
   if (engine.on_request && engine.on_request(request)) return;
-  if (request.kind == Kind::kill) {
+  if (request.kind == Asked::kill) {
     write_event(target, "Normal", "ForceDeleting", "Deleting the pod by force: it has not ended in time");
-  } else if (request.kind == Kind::remove) {
+  } else if (request.kind == Asked::remove) {
     write_event(target, "Normal", "ForceDeleting", "Deleting the pod by force: it could not be evicted in time");
   }
 }

@@ -27,7 +27,7 @@ struct Request {
 struct Response {
   int status = 0;
   std::string body;
-  std::optional<io::Duration> retry_after;
+  std::optional<io::Duration> retry_after = {};
 };
 
 // A response body in pieces (a watch). Destroying it ends the request.

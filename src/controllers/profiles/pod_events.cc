@@ -31,7 +31,9 @@ kube::EventRecord pod_event(const drain::PodRequest& request, const kube::Node* 
   event.regarding.ns = request.ns;
   event.regarding.name = request.name;
   event.regarding.uid = request.uid;
-  event.related = kube::ObjectReference{.kind = "Node", .name = request.node};
+  event.related.emplace();
+  event.related->kind = "Node";
+  event.related->name = request.node;
   if (node) event.related->uid = node->uid;
   event.reason = request.kind == drain::PodRequest::Kind::leave ? "Evicting" : "ForceDeleting";
   event.action = "Drain";
