@@ -77,12 +77,13 @@ class Follower {
   void show() {
     if (tell_ == Tell::nothing) return;
     const std::string why = waits_for(request_);
-    if (session_.screen.live()) return redraw(why);
-    if (std::exchange(told_, why) != why) say(fmt::format("node/{}: {}", request_.node, why));
-    if (request_.status.phase != Phase::none || !request_.status.message.empty() ||
-        session_.loop.now() - begun_ < kNobodyThere)
-      return;
-    warn();
+    const bool is_taken_up = request_.status.phase != Phase::none || !request_.status.message.empty();
+    if (session_.screen.live()) {
+      redraw(why);
+    } else if (is_taken_up && std::exchange(told_, why) != why) {
+      say(fmt::format("node/{}: {}", request_.node, why));
+    }
+    if (!is_taken_up && session_.loop.now() - begun_ >= kNobodyThere) warn();
   }
 
   void say(const Line& text) {
@@ -103,9 +104,6 @@ class Follower {
       lines.push_back(session_.screen.paint(Colour::dim, app::fit("  " + line, width)));
     }
     session_.screen.redraw(std::move(lines));
-    if (request_.status.phase == Phase::none && request_.status.message.empty() &&
-        session_.loop.now() - begun_ >= kNobodyThere)
-      warn();
   }
 
   void warn() {
