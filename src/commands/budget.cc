@@ -8,7 +8,7 @@
 #include "cli/redraw.h"
 #include "commands/budget_text.h"
 #include "commands/command_list.h"
-#include "commands/fleet_model.h"
+#include "commands/followed_fleet.h"
 #include "commands/view_session.h"
 #include "commands/view_source.h"
 #include "commands/view_words.h"
@@ -24,8 +24,6 @@ using kube::JsonView;
 namespace {
 
 constexpr int kOvershot = 3;
-constexpr io::Duration kFirstRetry = io::seconds{1};
-constexpr io::Duration kLongestRetry = io::seconds{15};
 constexpr std::string_view kNoLimits =
     "There is no MaintenanceLimit about nodes, or no node that one selects: nothing but profiles' own checks bounds "
     "how many nodes are out.";
@@ -94,11 +92,13 @@ Task<int> show_budget(ViewSession& session, BudgetOptions options) {
 class BudgetWatch {
  public:
   BudgetWatch(ViewSession& session, BudgetOptions options)
-      : session_(session), options_(std::move(options)), changed_(session.loop) {}
+      : session_(session), options_(std::move(options)), fleet_(session) {}
 
   Task<int> main() {
     io::Scope scope(session_.loop);
-    scope.spawn(follow());
+    scope.spawn(fleet_.follow([this](const std::string& why) {
+      if (!why.empty()) session_.screen.warning(why);
+    }));
     scope.spawn(draw());
     co_await session_.interrupted.wait();
     session_.screen.freeze();
@@ -106,44 +106,20 @@ class BudgetWatch {
   }
 
  private:
-  Task<void> follow() {
-    io::Duration pause = kFirstRetry;
-    while (true) {
-      const ViewError ended = co_await session_.source.follow([&](std::string_view event, const kube::Json& document) {
-        pause = kFirstRetry;
-        fleet_.apply(event, document.view());
-        if (const auto time = time_of(document["time"])) {
-          told_ = *time;
-          told_at_ = session_.loop.now();
-        }
-        changed_.notify();
-      });
-      session_.screen.warning(ended.message + "; trying again");
-      co_await io::sleep_for(session_.loop, pause);
-      pause = std::min(2 * pause, kLongestRetry);
-    }
-  }
-
-  io::Wall now() const {
-    const double speed = fleet_["careen"]["speed"].number().value_or(1);
-    const auto passed = std::chrono::duration<double, std::nano>(session_.loop.now() - told_at_) * speed;
-    return told_ + std::chrono::duration_cast<io::Duration>(passed);
-  }
-
   Task<void> draw() {
     while (true) {
-      if (fleet_.known()) show();
+      if (fleet_.model().known()) show();
       if (session_.screen.live() && !options_.json) {
-        co_await heard_within(session_.loop, kRedrawEvery, changed_);
+        co_await heard_within(session_.loop, kRedrawEvery, fleet_.changed());
       } else {
-        co_await changed_.wait();
+        co_await fleet_.changed().wait();
       }
       co_await io::sleep_for(session_.loop, kBetweenFrames);
     }
   }
 
   void show() {
-    const JsonView limits = fleet_["limits"];
+    const JsonView limits = fleet_.model()["limits"];
     if (options_.json) {
       std::string text = chosen_document(limits, options_.limits).dump();
       if (text != document_) session_.screen.document(text);
@@ -152,8 +128,9 @@ class BudgetWatch {
     }
     const ScreenSize size = session_.screen.size();
     const size_t width = size.width > 1 ? size.width - 1 : 1;
-    if (!session_.screen.live()) return print_news(budget_lines(limits, session_.screen, told_, options_.limits, 0));
-    std::vector<Line> lines = budget_lines(limits, session_.screen, now(), options_.limits, width);
+    if (!session_.screen.live())
+      return print_news(budget_lines(limits, session_.screen, fleet_.told(), options_.limits, 0));
+    std::vector<Line> lines = budget_lines(limits, session_.screen, fleet_.now(), options_.limits, width);
     if (lines.empty()) lines = {fit(kNoLimits, width)};
     if (lines.size() >= size.height) lines.resize(std::max<size_t>(size.height, 2) - 1);
     session_.screen.redraw(std::move(lines));
@@ -171,12 +148,9 @@ class BudgetWatch {
 
   ViewSession& session_;
   BudgetOptions options_;
-  FleetModel fleet_;
-  io::Wall told_{};
-  io::Steady told_at_{};
+  FollowedFleet fleet_;
   std::string document_;
   std::set<std::string> shown_;
-  io::Signal changed_;
 };
 
 Task<int> watch_budget(ViewSession& session, BudgetOptions options) {

@@ -9,9 +9,9 @@
 #include "cli/redraw.h"
 #include "commands/command_list.h"
 #include "commands/fleet_text.h"
+#include "commands/followed_fleet.h"
 #include "commands/view_session.h"
 #include "commands/view_source.h"
-#include "commands/view_words.h"
 #include "io/keyboard.h"
 #include "io/process.h"
 #include "io/real_loop.h"
@@ -22,9 +22,6 @@ namespace careen::app {
 using io::Task;
 
 namespace {
-
-constexpr io::Duration kFirstPause = io::seconds{1};
-constexpr io::Duration kLongestPause = io::seconds{15};
 
 // The whole terminal is ours for as long as it lives.
 class FullScreen {
@@ -40,7 +37,7 @@ class FullScreen {
 
 class TopView {
  public:
-  explicit TopView(ViewSession& session) : session_(session), changed_(session.loop), quit_(session.loop) {}
+  explicit TopView(ViewSession& session) : session_(session), fleet_(session), quit_(session.loop) {}
 
   Task<int> main() {
     auto keyboard = io::open_keyboard(session_.loop, [this](std::string_view keys) {
@@ -50,64 +47,30 @@ class TopView {
       session_.screen.error(keyboard.error().message);
       co_return kFailed;
     }
-    const auto resized = io::watch_signals(session_.loop, {SIGWINCH}, [this](int) { changed_.notify(); });
+    const auto resized = io::watch_signals(session_.loop, {SIGWINCH}, [this](int) { fleet_.changed().notify(); });
     full_.emplace(session_.screen);
     io::Scope scope(session_.loop);
-    scope.spawn(follow());
+    scope.spawn(fleet_.follow([this](const std::string& why) { trouble_ = why; }));
     scope.spawn(draw());
     co_await quit_.wait();
     co_return 0;
   }
 
  private:
-  Task<void> follow() {
-    io::Duration pause = kFirstPause;
-    while (true) {
-      const ViewError ended = co_await session_.source.follow([&](std::string_view event, const kube::Json& document) {
-        pause = kFirstPause;
-        trouble_.clear();
-        take(event, document);
-      });
-      trouble_ = fmt::format("{}; trying again", ended.message);
-      changed_.notify();
-      co_await io::sleep_for(session_.loop, pause);
-      pause = std::min(2 * pause, kLongestPause);
-    }
-  }
-
-  void take(std::string_view event, const kube::Json& document) {
-    fleet_.apply(event, document.view());
-    if (const auto time = time_of(document["time"])) {
-      told_ = *time;
-      told_at_ = session_.loop.now();
-    }
-    changed_.notify();
-  }
-
-  // The cluster's clock, which may run faster than ours.
-  io::Wall now() const {
-    const double speed = fleet_["careen"]["speed"].number().value_or(1);
-    const auto passed = std::chrono::duration<double, std::nano>(session_.loop.now() - told_at_) * speed;
-    return told_ + std::chrono::duration_cast<io::Duration>(passed);
-  }
-
   Task<void> draw() {
     while (true) {
       session_.screen.fill_terminal(
-          fleet_.known() ? top_lines(fleet_, session_.screen, now(), trouble_)
-                         : std::vector<Line>{trouble_.empty() ? "waiting for the first data" : trouble_});
-      co_await heard_within(session_.loop, kRedrawEvery, changed_);
+          fleet_.model().known() ? top_lines(fleet_.model(), session_.screen, fleet_.now(), trouble_)
+                                 : std::vector<Line>{trouble_.empty() ? "waiting for the first data" : trouble_});
+      co_await heard_within(session_.loop, kRedrawEvery, fleet_.changed());
       co_await io::sleep_for(session_.loop, kBetweenFrames);
     }
   }
 
   ViewSession& session_;
-  FleetModel fleet_;
-  io::Wall told_{};
-  io::Steady told_at_{};
+  FollowedFleet fleet_;
   std::string trouble_;
   std::optional<FullScreen> full_;
-  io::Signal changed_;
   io::Gate quit_;
 };
 
