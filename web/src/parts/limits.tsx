@@ -27,13 +27,13 @@ function Nodes({nodes, count, dated}: {nodes: Out[]; count: number; dated?: bool
   );
 }
 
-function Group({group}: {group: LimitGroup}) {
+export function Group({group, compact}: {group: LimitGroup; compact?: boolean}) {
   const {cap, used, waiting, missing, working, parallel} = group;
   return (
     <article class="budget" aria-label={`limit ${group.name}`}>
       <header>
         <h3 title={group.name}>{group.name}</h3>
-        <span class="kind">{MODES[group.mode] ?? group.mode}</span>
+        <span class="kind">{compact ? "over all actors" : MODES[group.mode] ?? group.mode}</span>
       </header>
       <Bar budget={{name: group.name, max: cap, used, reserved: 0}} />
       <p class="numbers">
@@ -42,15 +42,15 @@ function Group({group}: {group: LimitGroup}) {
         {missing > 0 && <>, {missing} missing</>}
         {waiting > 0 && <span class="waiting"> · {waiting} waiting</span>}
       </p>
-      <p class="scope">{group.expected} nodes, {working} of {parallel} at work</p>
+      {!compact && <p class="scope">{group.expected} nodes, {working} of {parallel} at work</p>}
       {group.mistake && <p class="why-not">A mistake in it, so it admits nothing: {group.mistake}</p>}
       {group.overshoot.length > 0 && (
         <p class="why-not">Counted last: {group.overshoot.map(({node, actor}) => `${actor} (${node})`).join(", ")}</p>
       )}
-      {group.usedBy.length > 0 && (
+      {group.usedBy.length > 0 && !compact && (
         <ul class="actors">
           {group.usedBy.map(({actor, count, nodes}) => (
-            <li key={actor}><b>{count}</b><span class="actor">{actor}</span><Nodes nodes={nodes} count={count} dated /></li>
+            <li key={actor}><b>{count}</b><div><span class="actor">{actor}</span><Nodes nodes={nodes} count={count} dated /></div></li>
           ))}
         </ul>
       )}

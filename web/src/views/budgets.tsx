@@ -1,6 +1,6 @@
 // Every limit that holds nodes or pods back, as a gauge; and who has nodes out, counted or not.
 
-import type {Budget, Claims, Fleet} from "../data/api";
+import type {Budget, Claims, Fleet, Limits} from "../data/api";
 import {Empty, NodeLink, Panel, When} from "../parts/basics";
 import {Gauge} from "../parts/gauge";
 import {LimitPanels} from "../parts/limits";
@@ -11,7 +11,13 @@ const SECTIONS: [kind: Budget["kind"], title: string][] = [
   ["disruption", "Disruption budgets"],
 ];
 
-function ClaimsPanel({claims}: {claims: Claims}) {
+// The limits over all actors in which a node counts, as far as they name their nodes.
+function limitsOf(node: string, limits: Limits | undefined): string[] {
+  const names = limits?.groups.filter((group) => group.usedBy.some(({nodes}) => nodes.some((one) => one.node === node)));
+  return names?.map((group) => group.name) ?? [];
+}
+
+function ClaimsPanel({claims, limits}: {claims: Claims; limits?: Limits | undefined}) {
   return (
     <Panel title="Who has nodes out" count={claims.count}>
       <table class="claims">
@@ -19,7 +25,7 @@ function ClaimsPanel({claims}: {claims: Claims}) {
         <tbody>
           {claims.first.map(({who, node, stage, since, budgets}) => (
             <tr key={`${who} ${node}`}>
-              <td>{who}</td><td><NodeLink name={node} /></td><td>{stage}</td><td><When time={since} /></td><td>{budgets.join(", ")}</td>
+              <td>{who}</td><td><NodeLink name={node} /></td><td>{stage}</td><td><When time={since} /></td><td>{[...limitsOf(node, limits), ...budgets].join(", ")}</td>
             </tr>
           ))}
         </tbody>
@@ -30,7 +36,7 @@ function ClaimsPanel({claims}: {claims: Claims}) {
 }
 
 export function BudgetsView({fleet}: {fleet: Fleet}) {
-  const claims = fleet.claims?.count ? <ClaimsPanel claims={fleet.claims} /> : null;
+  const claims = fleet.claims?.count ? <ClaimsPanel claims={fleet.claims} limits={fleet.limits} /> : null;
   const limits = fleet.limits?.count ? <LimitPanels limits={fleet.limits} /> : null;
   if (fleet.budgets.length === 0) {
     return (

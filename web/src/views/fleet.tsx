@@ -2,7 +2,7 @@
 
 import {useMemo} from "preact/hooks";
 
-import type {Cell, Fleet, State} from "../data/api";
+import type {Cell, Fleet, LimitGroup, State} from "../data/api";
 import {CELLS, cellName, countCells, filterNodes, groupNodes} from "../data/filter";
 import {DrainHead, MaintenanceLine} from "../parts/drain_card";
 import {Empty, Panel} from "../parts/basics";
@@ -10,6 +10,7 @@ import {Entries} from "../parts/entries";
 import {FilterBar, groupLabel, useChoice} from "../parts/filter_bar";
 import {FleetMap, sizeFor} from "../parts/fleet_map";
 import {Gauge} from "../parts/gauge";
+import {Group} from "../parts/limits";
 import {viewHref} from "../route";
 import type {Route} from "../route";
 
@@ -62,15 +63,25 @@ function pressing(fleet: Fleet): Fleet["budgets"] {
     .sort((left, right) => weight(right) - weight(left)).slice(0, 4);
 }
 
+// The same of the limits over all actors.
+function pressingLimits(fleet: Fleet): LimitGroup[] {
+  const weight = ({waiting, used, cap}: LimitGroup): number => waiting * 1000 + used / Math.max(cap, 1);
+  return [...fleet.limits?.groups ?? []].sort((left, right) => weight(right) - weight(left)).slice(0, 2);
+}
+
 function Aside(props: {fleet: Fleet; latest: boolean}) {
   const {fleet} = props;
   const budgets = useMemo(() => pressing(fleet), [fleet.budgets]);
+  const limits = useMemo(() => pressingLimits(fleet), [fleet.limits]);
   const drains = fleet.drains.slice(0, 5);
   return (
     <div class="aside">
       <Panel title="Profiles"><ProfileTable fleet={fleet} /></Panel>
-      {budgets.length > 0 && <Panel title="Budgets" count={fleet.budgets.length} more={viewHref("budgets")}>
-        <div class="stacked">{budgets.map((budget) => <Gauge key={`${budget.kind} ${budget.name} ${budget.scope}`} budget={budget} compact />)}</div>
+      {budgets.length + limits.length > 0 && <Panel title="Budgets" count={fleet.budgets.length + (fleet.limits?.count ?? 0)} more={viewHref("budgets")}>
+        <div class="stacked">
+          {limits.map((group) => <Group key={`limit ${group.name}`} group={group} compact />)}
+          {budgets.map((budget) => <Gauge key={`${budget.kind} ${budget.name} ${budget.scope}`} budget={budget} compact />)}
+        </div>
       </Panel>}
       <Panel title="Drains" count={fleet.drains.length} more={viewHref("drains")}>
         {drains.length === 0 ? <Empty>No node is being drained.</Empty> : (
