@@ -38,6 +38,7 @@ def original_definitions(cluster):
             "apiVersion": TEXT, "kind": TEXT, "metadata": {"type": "object"},
             "spec": {"type": "object", "properties": spec}, "status": {"type": "object", "properties": status}}}
         name = f"{kind}.{GROUP}"
+        api.delete(f"{DEFINITIONS}/{name}")
         poll(lambda: api.get(f"{DEFINITIONS}/{name}") is None, 30, f"an earlier {name} to be gone")  # noqa: B023
         api.create(DEFINITIONS, body)
         poll(lambda: api.get(f"{API}/{kind}") is not None, 30, f"{kind} to be served")  # noqa: B023
