@@ -62,8 +62,8 @@ class DrainLimitsTest : public testing::Test {
     return found.value_or(false);
   }
   // As a drain does it: waits for its turn, then cordons.
-  io::Task<void> drain(DrainLimits& limits, std::string name) {
-    co_await limits.turn(node(name), [this, name](const std::string& text) { said.push_back(name + " " + text); });
+  io::Task<void> drain(DrainLimits& line, std::string name) {
+    co_await line.turn(node(name), [this, name](const std::string& text) { said.push_back(name + " " + text); });
     went.push_back(name);
     cordon(name, true);
   }

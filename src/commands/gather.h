@@ -17,10 +17,10 @@ namespace careen::app {
 class KubeSession;
 
 struct GatherOptions {
-  ClusterOptions cluster;
-  std::string dest;
-  std::vector<std::string> lease_namespaces;  // taken for their leases alone
-  std::vector<std::string> namespaces;        // taken besides those in which careen is found
+  ClusterOptions cluster = {};
+  std::string dest = {};
+  std::vector<std::string> lease_namespaces = {};  // taken for their leases alone
+  std::vector<std::string> namespaces = {};        // taken besides those in which careen is found
 };
 
 // The exit code. 0 also when parts are missing: what is there is worth having.

@@ -16,7 +16,7 @@ std::string_view controller_by_flags(const std::vector<std::string>& arguments, 
 
 // What the cluster says to whoever has careen's credentials.
 struct ManagerSurroundings {
-  std::string ns;                  // the pod's, or the context's
+  std::string ns = {};             // the pod's, or the context's
   bool serves_limits = false;      // repairman.k8s.io/v1
   bool may_update_limits = false;  // the status of its MaintenanceLimits
   bool may_list_pods = false;

@@ -22,9 +22,9 @@ struct Environment {
 };
 
 struct ClusterFlags {
-  std::string kubeconfig;  // --kubeconfig
-  std::string context;     // --kubecontext; KUBECONTEXT when empty
-  std::string server;      // --master: instead of the one that a kubeconfig names; a pod's own is not replaced
+  std::string kubeconfig = {};  // --kubeconfig
+  std::string context = {};     // --kubecontext; KUBECONTEXT when empty
+  std::string server = {};      // --master: instead of the one that a kubeconfig names; a pod's own is not replaced
 };
 
 // PEM text. With a path it was read from there and may be replaced there.
@@ -80,14 +80,14 @@ struct User {
 
 // One API server, and who asks it.
 struct Access {
-  std::string server;  // https://host:port, perhaps with a path; no slash at the end
-  Pem ca;              // empty: the system's authorities
-  std::string tls_server_name;
+  std::string server = {};  // https://host:port, perhaps with a path; no slash at the end
+  Pem ca = {};              // empty: the system's authorities
+  std::string tls_server_name = {};
   bool insecure = false;
-  std::string proxy;
+  std::string proxy = {};
   std::string ns = "default";  // of the context or the pod
-  User user;
-  std::string source;  // where all this comes from, for people
+  User user = {};
+  std::string source = {};  // where all this comes from, for people
   bool in_cluster = false;
   bool operator==(const Access&) const = default;
 };

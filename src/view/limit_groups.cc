@@ -40,7 +40,9 @@ std::vector<OfActor> by_actor(const std::vector<Holder>& holders) {
   }
   std::vector<OfActor> all;
   for (auto& [name, one] : actors) all.push_back(std::move(one));
-  std::ranges::stable_sort(all, [](const OfActor& a, const OfActor& b) { return a.nodes.size() > b.nodes.size(); });
+  std::ranges::sort(all, [](const OfActor& a, const OfActor& b) {
+    return a.nodes.size() != b.nodes.size() ? a.nodes.size() > b.nodes.size() : a.actor < b.actor;
+  });
   return all;
 }
 
