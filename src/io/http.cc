@@ -12,6 +12,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "io/curl_handles.h"
 #include "io/curl_multi.h"
 #include "io/proxy.h"
 #include "io/real_loop.h"
@@ -25,7 +26,6 @@ namespace {
 // What a stream holds while nobody reads.
 constexpr size_t kMaxBuffered = 256 << 10;
 constexpr size_t kMaxHeaderBytes = 1 << 20;
-constexpr size_t kIdleHandles = 16;
 // To a peer that does not speak HTTP/2.
 constexpr long kHttp1Connections = 16;
 // A peer that vanished without a word is found within these, also where nothing is being sent.
@@ -52,80 +52,6 @@ bool is_token(std::string_view text) {
 
 // Whether sending the request twice does no harm.
 bool only_reads(std::string_view method) { return method == "GET" || method == "HEAD" || method == "OPTIONS"; }
-
-template <class T>
-void set(CURL* easy, CURLoption option, T value) {
-  const CURLcode code = curl_easy_setopt(easy, option, value);
-  if (code == CURLE_OK) return;
-  std::fprintf(stderr, "careen: bug: curl option %d: %s\n", static_cast<int>(option), curl_easy_strerror(code));
-  std::abort();
-}
-
-// The blob stays with us: `text` has to live as long as the handle uses it.
-void set_blob(CURL* easy, CURLoption option, const std::string& text) {
-  curl_blob blob{const_cast<char*>(text.data()), text.size(), CURL_BLOB_NOCOPY};
-  set(easy, option, &blob);
-}
-
-struct UrlPart {
-  char* text = nullptr;
-  ~UrlPart() { curl_free(text); }
-  std::string str() const { return text == nullptr ? std::string() : text; }
-};
-
-class Url {
- public:
-  explicit Url(const std::string& text) : handle_(curl_url()) {
-    valid_ = handle_ != nullptr && curl_url_set(handle_, CURLUPART_URL, text.c_str(), 0) == CURLUE_OK;
-  }
-  Url(const Url&) = delete;
-  Url& operator=(const Url&) = delete;
-  ~Url() { curl_url_cleanup(handle_); }
-
-  bool valid() const { return valid_; }
-  std::string get(CURLUPart part, unsigned flags = 0) const {
-    UrlPart value;
-    curl_url_get(handle_, part, &value.text, flags);
-    return value.str();
-  }
-  bool set_host(const std::string& host) { return curl_url_set(handle_, CURLUPART_HOST, host.c_str(), 0) == CURLUE_OK; }
-
- private:
-  CURLU* handle_;
-  bool valid_ = false;
-};
-
-class HandlePool {
- public:
-  HandlePool() = default;
-  HandlePool(const HandlePool&) = delete;
-  HandlePool& operator=(const HandlePool&) = delete;
-  ~HandlePool() {
-    for (CURL* easy : idle_) curl_easy_cleanup(easy);
-  }
-  CURL* take() {
-    if (!idle_.empty()) {
-      CURL* easy = idle_.back();
-      idle_.pop_back();
-      return easy;
-    }
-    CURL* easy = curl_easy_init();
-    if (easy == nullptr) {
-      std::fprintf(stderr, "careen: curl_easy_init failed\n");
-      std::abort();
-    }
-    return easy;
-  }
-  void give_back(CURL* easy) {
-    if (idle_.size() >= kIdleHandles) return curl_easy_cleanup(easy);
-    // Also forgets the times of the last transfer and every pointer into it.
-    curl_easy_reset(easy);
-    idle_.push_back(easy);
-  }
-
- private:
-  std::vector<CURL*> idle_;
-};
 
 // What the client's requests share. They hold it, so that the client may go before them.
 struct HttpShared {
@@ -278,39 +204,39 @@ Result<void> Exchange::prepare() {
   url_ = request_.url;
 
   CURL* e = easy();
-  set(e, CURLOPT_NOSIGNAL, 1L);
+  set_option(e, CURLOPT_NOSIGNAL, 1L);
   // Without it, cancelling waits for a name that is being looked up.
-  set(e, CURLOPT_QUICK_EXIT, 1L);
-  set(e, CURLOPT_ERRORBUFFER, curl_message_);
-  set(e, CURLOPT_PROTOCOLS_STR, "http,https");
-  set(e, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
-  set(e, CURLOPT_USERAGENT, shared_->options.user_agent.c_str());
-  set(e, CURLOPT_CONNECTTIMEOUT_MS,
-      std::max<long>(1, std::chrono::duration_cast<milliseconds>(request_.connect_timeout).count()));
-  set(e, CURLOPT_TCP_KEEPALIVE, 1L);
-  set(e, CURLOPT_TCP_KEEPIDLE, static_cast<long>(kKeepAliveIdleSeconds));
-  set(e, CURLOPT_TCP_KEEPINTVL, static_cast<long>(kKeepAliveIntervalSeconds));
-  set(e, CURLOPT_SOCKOPTFUNCTION, &Exchange::on_socket_created);
-  set(e, CURLOPT_HEADERFUNCTION, &Exchange::on_header);
-  set(e, CURLOPT_HEADERDATA, this);
-  set(e, CURLOPT_WRITEFUNCTION, &Exchange::on_body);
-  set(e, CURLOPT_WRITEDATA, this);
-  set(e, CURLOPT_PREREQFUNCTION, &Exchange::before_sending);
-  set(e, CURLOPT_PREREQDATA, this);
+  set_option(e, CURLOPT_QUICK_EXIT, 1L);
+  set_option(e, CURLOPT_ERRORBUFFER, curl_message_);
+  set_option(e, CURLOPT_PROTOCOLS_STR, "http,https");
+  set_option(e, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
+  set_option(e, CURLOPT_USERAGENT, shared_->options.user_agent.c_str());
+  set_option(e, CURLOPT_CONNECTTIMEOUT_MS,
+             std::max<long>(1, std::chrono::duration_cast<milliseconds>(request_.connect_timeout).count()));
+  set_option(e, CURLOPT_TCP_KEEPALIVE, 1L);
+  set_option(e, CURLOPT_TCP_KEEPIDLE, static_cast<long>(kKeepAliveIdleSeconds));
+  set_option(e, CURLOPT_TCP_KEEPINTVL, static_cast<long>(kKeepAliveIntervalSeconds));
+  set_option(e, CURLOPT_SOCKOPTFUNCTION, &Exchange::on_socket_created);
+  set_option(e, CURLOPT_HEADERFUNCTION, &Exchange::on_header);
+  set_option(e, CURLOPT_HEADERDATA, this);
+  set_option(e, CURLOPT_WRITEFUNCTION, &Exchange::on_body);
+  set_option(e, CURLOPT_WRITEDATA, this);
+  set_option(e, CURLOPT_PREREQFUNCTION, &Exchange::before_sending);
+  set_option(e, CURLOPT_PREREQDATA, this);
   if (mode_ == Mode::whole) {
-    set(e, CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_2TLS));
+    set_option(e, CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_2TLS));
     // Rather one more stream than one more connection, unless the peer has only connections to offer.
-    set(e, CURLOPT_PIPEWAIT, target_.scheme == "https" && !shared_->http1_seen ? 1L : 0L);
+    set_option(e, CURLOPT_PIPEWAIT, target_.scheme == "https" && !shared_->http1_seen ? 1L : 0L);
   } else {
     // A paused HTTP/2 stream does not hold the peer back: curl goes on reading up to 32 MB.
-    set(e, CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_1_1));
+    set_option(e, CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_1_1));
   }
   if (!shared_->options.proxy.empty()) {
     if (curl_easy_setopt(e, CURLOPT_PROXY, shared_->options.proxy.c_str()) != CURLE_OK) {
       return fail(ErrorKind::invalid, "the proxy's URL makes no sense");
     }
     // An explicit proxy is meant, whatever NO_PROXY says.
-    set(e, CURLOPT_NOPROXY, "");
+    set_option(e, CURLOPT_NOPROXY, "");
   } else {
     // An empty one keeps libcurl from asking the environment itself: it does not read all of it as Go does.
     const auto proxy = shared_->options.direct
@@ -320,7 +246,7 @@ Result<void> Exchange::prepare() {
     if (curl_easy_setopt(e, CURLOPT_PROXY, proxy->c_str()) != CURLE_OK) {
       return fail(ErrorKind::invalid, "the URL of the environment's proxy makes no sense");
     }
-    set(e, CURLOPT_NOPROXY, "");
+    set_option(e, CURLOPT_NOPROXY, "");
   }
   if (target_.scheme == "https") {
     if (auto ok = set_tls(); !ok) return ok;
@@ -328,7 +254,7 @@ Result<void> Exchange::prepare() {
   }
   set_method();
   if (auto ok = set_headers(); !ok) return ok;
-  set(e, CURLOPT_URL, url_.c_str());
+  set_option(e, CURLOPT_URL, url_.c_str());
   return {};
 }
 
@@ -339,22 +265,22 @@ Result<void> Exchange::set_tls() {
     return fail(ErrorKind::invalid, "a client certificate and its key go together, but only one of them is given");
   }
   // A rotated authority counts with the next connection, not a day later.
-  set(e, CURLOPT_CA_CACHE_TIMEOUT, 0L);
-  if (!request_.pinned_key.empty()) set(e, CURLOPT_PINNEDPUBLICKEY, request_.pinned_key.c_str());
+  set_option(e, CURLOPT_CA_CACHE_TIMEOUT, 0L);
+  if (!request_.pinned_key.empty()) set_option(e, CURLOPT_PINNEDPUBLICKEY, request_.pinned_key.c_str());
   if (tls.insecure || !request_.pinned_key.empty()) {
-    set(e, CURLOPT_SSL_VERIFYPEER, 0L);
-    set(e, CURLOPT_SSL_VERIFYHOST, 0L);
+    set_option(e, CURLOPT_SSL_VERIFYPEER, 0L);
+    set_option(e, CURLOPT_SSL_VERIFYHOST, 0L);
   }
   if (!tls.ca_pem.empty()) {
-    set(e, CURLOPT_CAINFO, static_cast<char*>(nullptr));
-    set(e, CURLOPT_CAPATH, static_cast<char*>(nullptr));
-    set_blob(e, CURLOPT_CAINFO_BLOB, tls.ca_pem);
+    set_option(e, CURLOPT_CAINFO, static_cast<char*>(nullptr));
+    set_option(e, CURLOPT_CAPATH, static_cast<char*>(nullptr));
+    set_blob_option(e, CURLOPT_CAINFO_BLOB, tls.ca_pem);
   }
   if (!tls.client_cert_pem.empty()) {
-    set(e, CURLOPT_SSLCERTTYPE, "PEM");
-    set_blob(e, CURLOPT_SSLCERT_BLOB, tls.client_cert_pem);
-    set(e, CURLOPT_SSLKEYTYPE, "PEM");
-    set_blob(e, CURLOPT_SSLKEY_BLOB, tls.client_key_pem);
+    set_option(e, CURLOPT_SSLCERTTYPE, "PEM");
+    set_blob_option(e, CURLOPT_SSLCERT_BLOB, tls.client_cert_pem);
+    set_option(e, CURLOPT_SSLKEYTYPE, "PEM");
+    set_blob_option(e, CURLOPT_SSLKEY_BLOB, tls.client_key_pem);
   }
   return {};
 }
@@ -371,7 +297,7 @@ Result<void> Exchange::set_server_name() {
   url_ = url.get(CURLUPART_URL);
   connect_to_ =
       curl_slist_append(nullptr, fmt::format("{}:{}:{}:{}", shown, target_.port, target_.host, target_.port).c_str());
-  set(easy(), CURLOPT_CONNECT_TO, connect_to_);
+  set_option(easy(), CURLOPT_CONNECT_TO, connect_to_);
   host_header_ = target_.port == "443" ? target_.host : target_.host + ":" + target_.port;
   return {};
 }
@@ -385,14 +311,14 @@ void Exchange::set_method() {
   CURL* e = easy();
   const std::string& method = request_.method;
   if (sends_body()) {
-    set(e, CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(request_.body.size()));
-    set(e, CURLOPT_POSTFIELDS, request_.body.c_str());
+    set_option(e, CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(request_.body.size()));
+    set_option(e, CURLOPT_POSTFIELDS, request_.body.c_str());
   } else if (method == "HEAD") {
-    set(e, CURLOPT_NOBODY, 1L);
+    set_option(e, CURLOPT_NOBODY, 1L);
   } else {
-    set(e, CURLOPT_HTTPGET, 1L);
+    set_option(e, CURLOPT_HTTPGET, 1L);
   }
-  set(e, CURLOPT_CUSTOMREQUEST, method.c_str());
+  set_option(e, CURLOPT_CUSTOMREQUEST, method.c_str());
 }
 
 Result<void> Exchange::set_headers() {
@@ -413,7 +339,7 @@ Result<void> Exchange::set_headers() {
     return fail(ErrorKind::invalid, "a request with a body cannot be signed without a Content-Type");
   }
   if (!host_header_.empty() && !has(request_.headers, "Host")) add("Host: " + host_header_);
-  set(easy(), CURLOPT_HTTPHEADER, header_list_);
+  set_option(easy(), CURLOPT_HTTPHEADER, header_list_);
   return {};
 }
 
@@ -421,11 +347,12 @@ Result<void> Exchange::set_signature() {
   if (auto ok = make_signable(request_); !ok) return ok;
   CURL* e = easy();
   const AwsSignature& signature = *request_.signature;
-  set(e, CURLOPT_AWS_SIGV4, fmt::format("{}:{}:{}", signature.provider, signature.region, signature.service).c_str());
-  set(e, CURLOPT_USERNAME, signature.key_id.c_str());
-  set(e, CURLOPT_PASSWORD, signature.secret.c_str());
+  set_option(e, CURLOPT_AWS_SIGV4,
+             fmt::format("{}:{}:{}", signature.provider, signature.region, signature.service).c_str());
+  set_option(e, CURLOPT_USERNAME, signature.key_id.c_str());
+  set_option(e, CURLOPT_PASSWORD, signature.secret.c_str());
   // The wait for leave to send a longer body, see set_headers().
-  set(e, CURLOPT_EXPECT_100_TIMEOUT_MS, 1L);
+  set_option(e, CURLOPT_EXPECT_100_TIMEOUT_MS, 1L);
   return {};
 }
 
