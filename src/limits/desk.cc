@@ -116,6 +116,7 @@ void Desk::follow(WorkloadSources sources, std::function<void(const WorkloadLimi
   core_->follow(std::move(sources), std::move(watch));
 }
 
+void Desk::follow(OtherObjects& others) { core_->follow(others); }
 void Desk::workloads_known() {
   core_->remember_all();
   core_->ease_workloads();

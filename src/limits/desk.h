@@ -36,6 +36,7 @@ class Ledger;
 
 namespace careen::limits {
 
+class OtherObjects;
 class WorkloadLimits;
 struct Limit;
 struct WorkloadSources;
@@ -98,6 +99,8 @@ class Desk {
   // Where limits about workloads look things up; without it they admit nothing. `watch` is told whenever there are
   // other limits about workloads than before: they know what has to be watched for them.
   void follow(WorkloadSources sources, std::function<void(const WorkloadLimits&)> watch);
+  // What other objects say of nodes counts too, and so do the nodes that sets of them lack. It must outlive the desk.
+  void follow(OtherObjects& others);
   // A list of pods, workloads or namespaces is complete that was not before.
   void workloads_known();
   // The ledger has been taken over: what a predecessor admitted counts until whoever has it says more, and so do the

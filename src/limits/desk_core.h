@@ -29,6 +29,7 @@
 #include "limits/durations.h"
 #include "limits/facts.h"
 #include "limits/limit.h"
+#include "limits/other_objects.h"
 #include "limits/timetable.h"
 #include "limits/workload_limits.h"
 
@@ -137,6 +138,17 @@ struct Desk::Core {
     io::Steady until{};
   };
 
+  // A MachineSet or NodePool that nodes belong to. What it lacks counts in each group that has nodes of it, and in
+  // those that lost theirs, until it is complete again.
+  struct NodeSet {
+    SetId id;
+    std::optional<int64_t> wanted;
+    int64_t present = 0;
+    int64_t lacking = 0;           // as the groups count it
+    std::map<Group*, int64_t> in;  // how many nodes; 0: it lost them there
+    bool is_sized() const { return wanted.has_value(); }
+  };
+
   struct Group {
     explicit Group(LimitState& of) : limit(of) {}
     LimitState& limit;
@@ -144,6 +156,8 @@ struct Desk::Core {
     std::string name;
     std::map<std::string, Unit, std::less<>> units;
     std::set<std::pair<io::Wall, std::string>> missing;  // with the UIDs
+    std::set<NodeSet*> sets;
+    int64_t lacking = 0;  // of them
     int64_t cap = 0, parallel = 0;
     int64_t used = 0, working = 0;  // units
     int64_t claimed = 0, busy = 0;  // the same with those that a place is kept for
@@ -156,7 +170,9 @@ struct Desk::Core {
     mutable std::optional<std::pair<io::Steady, std::string>> listed;  // who is out, in words, until that changes
     int64_t total() const { return static_cast<int64_t>(units.size()); }
     int64_t lost() const;
-    bool empty() const { return units.empty() && missing.empty(); }
+    // What percentages are of.
+    int64_t whole() const;
+    bool empty() const { return units.empty() && missing.empty() && sets.empty(); }
   };
 
   struct LimitState {
@@ -180,6 +196,7 @@ struct Desk::Core {
     bool present = false;
     std::vector<Fact> facts;
     std::vector<Seen> seen;  // of the actors of the facts
+    NodeSet* set = nullptr;
     io::Wall ready_since{};
     bool not_ready = false, unschedulable = false, says_in_maintenance = false, down = false;
     std::map<std::string, Place, std::less<>> places;    // by who
@@ -257,6 +274,17 @@ struct Desk::Core {
   void inherit();
   void ledger_ended(const budget::Admission& admission);
 
+  // desk_sizes.cc: how many nodes there should be.
+  void follow(OtherObjects& others);
+  void belong(NodeState& state, std::optional<SetId> set);
+  void resize(NodeSet& set);
+  void enter(NodeSet& set, Group& group);
+  void leave(NodeSet& set, Group& group);
+  void detach(NodeSet& set, Group& group);
+  void charge(Group& group, int64_t more);
+  void lack_again(const SetId& id, Group& group);
+  void forget_if_unused(NodeSet& set);
+
   // desk_queue.cc: whose turn it is.
   Turn turn_of(const Asking& asking, const NodeState* state) const;
   void take(Place place);
@@ -332,6 +360,8 @@ struct Desk::Core {
   std::map<std::string, LimitState*, std::less<>> about_workloads_;
   std::unique_ptr<WorkloadLimits> workloads_;
   std::function<void(const WorkloadLimits&)> watch_workloads_;
+  OtherObjects* others_ = nullptr;
+  std::map<SetId, NodeSet> sets_;
   bool leads_ = false;                                   // the ledger is this process's
   std::map<std::string, Missing, std::less<>> missing_;  // by UID
   bool known_ = false;

@@ -84,7 +84,12 @@ bool Desk::Core::NodeState::holds(const std::map<std::string, Place, std::less<>
 }
 
 int64_t Desk::Core::Group::lost() const {
-  return limit.limit.count == Count::all ? static_cast<int64_t>(missing.size()) : 0;
+  return limit.limit.count == Count::all ? static_cast<int64_t>(missing.size()) + lacking : 0;
+}
+
+// However many a set says it lacks, they never more than double what there is.
+int64_t Desk::Core::Group::whole() const {
+  return total() + lost() - (lost() > 0 ? lacking - std::min(lacking, total()) : 0);
 }
 
 Desk::Core::NodeState& Desk::Core::state_of(std::string_view node) {
@@ -110,6 +115,7 @@ void Desk::Core::node_changed(const kube::Node* before, const kube::Node* after)
   state.uid = after->uid;
   std::vector<Seen> seen;
   state.facts = facts_of(*after);
+  if (others_) others_->add_facts(*after, state.facts);
   for (const Fact& fact : state.facts) {
     const auto known = std::ranges::find(state.seen, fact.actor, &Seen::actor);
     if (has_one(seen, fact.actor, &Seen::actor)) continue;
@@ -131,6 +137,7 @@ void Desk::Core::node_changed(const kube::Node* before, const kube::Node* after)
       std::ranges::any_of(state.facts, [](const Fact& fact) { return fact.kind == Fact::Kind::down && !fact.own; });
   const bool other_rank = std::exchange(state.down, down) != down;
   if (is_new || !before || before->labels != after->labels) rejoin(state, *after);
+  if (others_) belong(state, others_->set_of(*after));
   recount(state);
   recall(state);
   if (is_new) found(after->uid);
@@ -147,13 +154,21 @@ void Desk::Core::node_gone(const kube::Node& node) {
                     std::ranges::any_of(state.facts, [](const Fact& fact) { return fact.own && fact.counts(); });
   const bool not_needed =
       std::ranges::any_of(node.taints, [](const kube::Taint& taint) { return taint.key == kScaledDown; });
-  if (lost && !not_needed) lose(node, state);
+  // A set that says how many it should have tells of the missing ones itself.
+  const bool counted_by_set = state.set && state.set->is_sized();
+  const bool surplus = others_ && others_->is_surplus(node);
+  if (lost && !not_needed && !counted_by_set && !surplus) lose(node, state);
+  if (state.set) {
+    --state.set->present;
+    resize(*state.set);
+  }
   for (auto& [who, entry] : state.entries) {
     withdraw(entry);
     unlink(entry);
     stand_in(entry, nullptr);
   }
   while (!state.members.empty()) part(state, state.members.size() - 1);
+  if (NodeSet* const set = std::exchange(state.set, nullptr)) forget_if_unused(*set);
   state.present = false;
   state.facts.clear();
   state.seen.clear();
@@ -216,6 +231,7 @@ void Desk::Core::join(NodeState& state, LimitState& limit, std::vector<std::stri
     if (!entry.offered) link(entry);
     reconsider(entry);
   }
+  if (state.set) enter(*state.set, group);
   recap(group);
 }
 
@@ -240,6 +256,7 @@ void Desk::Core::part(NodeState& state, size_t index) {
     if (!entry.offered) link(entry);
     reconsider(entry);
   }
+  if (state.set) leave(*state.set, group);
   recap(group);
   drop_if_empty(group);
 }
@@ -255,7 +272,7 @@ void Desk::Core::drop_if_empty(Group& group) {
 
 void Desk::Core::recap(Group& group) {
   const Limit& limit = group.limit.limit;
-  const int64_t all = group.total() + group.lost();
+  const int64_t all = group.whole();
   const int64_t cap = limit.nominal(all), parallel = limit.parallel(all);
   group.listed.reset();
   changed_ = true;

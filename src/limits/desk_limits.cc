@@ -60,6 +60,11 @@ void Desk::Core::remove_limit(std::string_view name) {
   while (!state.groups.empty()) {
     Group& group = *state.groups.begin()->second;
     group.missing.clear();
+    while (!group.sets.empty()) {
+      NodeSet& set = **group.sets.begin();
+      detach(set, group);
+      forget_if_unused(set);
+    }
     drop_if_empty(group);
   }
   while (!state.row.empty()) reconsider(**state.row.begin());
@@ -81,11 +86,15 @@ void Desk::Core::add_limit(Limit limit) {
   };
   std::map<std::string, Settling> settling;
   std::map<std::string, std::optional<io::Steady>> over;
+  std::vector<std::pair<std::vector<std::string>, SetId>> lacking;
   std::optional<io::Wall> last;
   if (const auto old = limits_.find(name); old != limits_.end()) {
     last = old->second.last;
     for (const auto& [values, group] : old->second.groups) {
       if (group->over) over.emplace(group->name, group->below_since);
+      for (const NodeSet* const set : group->sets) {
+        if (old->second.limit.group_by == limit.group_by && old->second.limit.selector == limit.selector) lacking.emplace_back(values, set->id);
+      }
       for (const auto& [key, unit] : group->units) {
         for (const Member* const member : unit.members) {
           if (member->tally.counted)
@@ -119,6 +128,11 @@ void Desk::Core::add_limit(Limit limit) {
     recount(one);
   });
   for (const auto& [uid, missing] : missing_) attach_missing(missing, &state);
+  for (const auto& [values, id] : lacking) {
+    Group& group = group_of(state, values);
+    lack_again(id, group);
+    drop_if_empty(group);
+  }
   for (const auto& [values, group] : state.groups) {
     const auto was = over.find(group->name);
     if (was == over.end() || state.limit.count != Count::all) continue;

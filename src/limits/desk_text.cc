@@ -77,6 +77,19 @@ std::string list_of(const GroupState& group, io::Wall now) {
   return text;
 }
 
+// Nodes that are not there have no names: they are told by the set that lacks them.
+void add_lacking(const Desk::Core::Group& group, std::vector<Holder>& holders) {
+  if (group.limit.limit.count != Count::all) return;
+  for (const Desk::Core::NodeSet* const set : group.sets) {
+    for (int64_t i = 1; i <= set->lacking && holders.size() < kMostHolders; ++i) {
+      std::string name = set->id.name();
+      if (set->lacking > 1) name += fmt::format(" #{}", i);
+      holders.push_back({std::string(kMissing), std::move(name),
+                         fmt::format("{} of {} nodes are there", set->present, *set->wanted), std::nullopt});
+    }
+  }
+}
+
 size_t place_in(const Desk::Core::Row& row, const Desk::Core::Turn& turn) {
   size_t before = 0;
   for (auto it = row.begin(); it != row.end() && (*it)->turn < turn && before < kMostCounted; ++it) ++before;
@@ -126,6 +139,7 @@ GroupState Desk::Core::state(const Group& group) const {
     if (missing == missing_.end()) continue;
     state.holders.push_back({std::string(kMissing), missing->second.admission.node, "deleted while it was out", since});
   }
+  add_lacking(group, state.holders);
   sort_by_time(state.holders);
   if (state.used > state.cap) {
     std::ranges::sort(others, [](const auto& a, const auto& b) {

@@ -18,7 +18,6 @@ using Kind = Fact::Kind;
 
 constexpr std::string_view kFailure = "failure";
 constexpr std::string_view kNobodyKnown = "unknown";
-constexpr std::string_view kKured = "kured";
 constexpr std::string_view kKuredAnnotation = "weave.works/kured-reboot-in-progress";
 constexpr std::string_view kUnreachable = "node.kubernetes.io/unreachable";
 constexpr std::string_view kReadinessPrefix = "readiness.k8s.io/";
@@ -50,16 +49,6 @@ constexpr KnownTaint kTaints[] = {
 constexpr std::string_view kWorkConditions[] = {"DrainInProgress", "Drained", "MaintenanceInProgress",
                                                 "GracefulNodeShutdownInProgress"};
 
-// A stranger's text as it can be shown, without half a character at its end.
-std::string shown(std::string_view text) {
-  if (text.size() > kLongestText) {
-    text = text.substr(0, kLongestText);
-    while (!text.empty() && (static_cast<unsigned char>(text.back()) & 0xC0) == 0x80) text.remove_suffix(1);
-    if (!text.empty() && static_cast<unsigned char>(text.back()) >= 0x80) text.remove_suffix(1);
-  }
-  return io::printable(text);
-}
-
 std::optional<io::Wall> known_time(io::Wall time) { return time == io::Wall{} ? std::nullopt : std::optional(time); }
 
 bool has_status(const kube::NodeCondition* condition, std::string_view status) {
@@ -81,16 +70,10 @@ std::optional<io::Wall> time_of(const kube::Taint& taint) {
   return io::Wall{io::seconds{second}};
 }
 
-// Whoever came first, first; those of whom it is not known, last.
 std::vector<Fact> in_order(std::vector<Fact> facts) {
   std::vector<Fact> out;
   out.reserve(facts.size());
-  const auto began = [](const Fact& fact) { return fact.since.value_or(io::Wall::max()); };
-  for (Fact& fact : facts) {
-    const auto earlier = [&](const Fact& a, const Fact& b) { return began(a) < began(b); };
-    const auto at = std::upper_bound(out.begin(), out.end(), fact, earlier);
-    out.insert(at, std::move(fact));
-  }
+  for (Fact& fact : facts) add_in_order(out, std::move(fact));
   return out;
 }
 
@@ -149,14 +132,14 @@ class Survey {
     const bool foreign = node_.unschedulable && (!is_held_cordon() || holds_.before.cordon);
     const std::string* const kured = node_.annotation(kKuredAnnotation);
     if (kured && foreign) {
-      add(Kind::working, kKured, "reboots", io::parse_rfc3339(*kured));
+      add(Kind::working, kKuredActor, "reboots", io::parse_rfc3339(*kured));
     } else if (kured) {
       // Nodes that wait for kured's lock have the annotation too.
-      add(Kind::plan, kKured, "wants to reboot", io::parse_rfc3339(*kured));
+      add(Kind::plan, kKuredActor, "wants to reboot", io::parse_rfc3339(*kured));
     }
     const std::string_view by = node_.cordoned_by.view();
-    if (!foreign || (kured && (by.empty() || by == kKured))) return;
-    add(Kind::out, by.empty() ? std::string(kNobodyKnown) : shown(by), "cordoned", known_time(node_.cordoned));
+    if (!foreign || (kured && (by.empty() || by == kKuredActor))) return;
+    add(Kind::out, by.empty() ? std::string(kNobodyKnown) : shown_stranger(by), "cordoned", known_time(node_.cordoned));
     facts_.back().cordon = true;
   }
 
@@ -190,7 +173,7 @@ class Survey {
       if (!keeps_pods_away(taint)) continue;
       const bool starts = taint.key.view().starts_with(kReadinessPrefix);
       if (!starts && taint.key != kUnreachable) continue;
-      add(Kind::down, kFailure, "taint " + shown(taint.key.view()), time_of(taint));
+      add(Kind::down, kFailure, "taint " + shown_stranger(taint.key.view()), time_of(taint));
       if (!starts) return;
       const io::Wall ready_since = ready->since == io::Wall{} ? node_.created : ready->since;
       facts_.back().until = io::add(ready_since, kStartsWithin);
@@ -205,7 +188,7 @@ class Survey {
   void add_condition(const kube::NodeCondition& condition, Kind kind) {
     if (condition.status != std::string_view("True")) return;
     if (condition.reason == kOwnReason && is_in_own_maintenance()) return;
-    const std::string actor = condition.reason.empty() ? std::string(kNobodyKnown) : shown(condition.reason.view());
+    const std::string actor = condition.reason.empty() ? std::string(kNobodyKnown) : shown_stranger(condition.reason.view());
     // Several of them tell of the same work.
     const auto same = [&](const Fact& fact) { return fact.kind == kind && fact.actor == actor && !fact.own; };
     if (std::any_of(facts_.begin(), facts_.end(), same)) return;
@@ -224,6 +207,23 @@ class Survey {
 };
 
 }  // namespace
+
+// Without half a character at its end.
+std::string shown_stranger(std::string_view text) {
+  if (text.size() > kLongestText) {
+    text = text.substr(0, kLongestText);
+    while (!text.empty() && (static_cast<unsigned char>(text.back()) & 0xC0) == 0x80) text.remove_suffix(1);
+    if (!text.empty() && static_cast<unsigned char>(text.back()) >= 0x80) text.remove_suffix(1);
+  }
+  return io::printable(text);
+}
+
+// Whoever came first, first; those of whom it is not known, last.
+void add_in_order(std::vector<Fact>& facts, Fact fact) {
+  const auto began = [](const Fact& one) { return one.since.value_or(io::Wall::max()); };
+  const auto earlier = [&](const Fact& a, const Fact& b) { return began(a) < began(b); };
+  facts.insert(std::upper_bound(facts.begin(), facts.end(), fact, earlier), std::move(fact));
+}
 
 std::vector<Fact> facts_of(const kube::Node& node) { return Survey(node).facts(); }
 

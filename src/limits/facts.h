@@ -39,6 +39,14 @@ struct Fact {
 
 // In the order in which they are shown: whoever came first, first.
 std::vector<Fact> facts_of(const kube::Node& node);
+// Puts one more among them.
+void add_in_order(std::vector<Fact>& facts, Fact fact);
+// A stranger's name as it can be shown: harmless, and not at length.
+std::string shown_stranger(std::string_view text);
+
+// kured, and its DaemonSet, which has the lock.
+inline constexpr std::string_view kKuredActor = "kured";
+inline constexpr const char* kKuredLock = "weave.works/kured-node-lock";
 
 // The policies of the reference.
 bool is_not_ready(const kube::Node& node, bool only_false = false);

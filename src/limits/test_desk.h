@@ -23,6 +23,7 @@
 #include "kube/decode.h"
 #include "kube/json.h"
 #include "limits/desk.h"
+#include "limits/other_objects.h"
 #include "sim/test_api.h"
 
 namespace careen::limits {
@@ -35,6 +36,8 @@ struct NodeSpec {
   std::string taint = {};   // its key
   std::string holder = {};  // careen holds it cordoned for that owner
   std::string uid = {};     // empty: one that belongs to the name
+  std::string provider_id = {};
+  std::string annotation = {};  // its key
 };
 
 struct DeskWorld {
@@ -57,6 +60,8 @@ struct DeskWorld {
       json.set({"spec", "taints"},
                kube::Json::array({kube::Json::object({{"key", spec.taint}, {"effect", "NoSchedule"}})}));
     }
+    if (!spec.provider_id.empty()) json.set({"spec", "providerID"}, spec.provider_id);
+    if (!spec.annotation.empty()) json.set({"metadata", "annotations", spec.annotation}, "");
     if (!spec.holder.empty()) {
       json.set({"spec", "unschedulable"}, true);
       drain::Holds holds;
@@ -74,7 +79,7 @@ struct DeskWorld {
     return json;
   }
   void node(const std::string& name, const NodeSpec& spec = {}) {
-    auto decoded = kube::decode_node(node_of(name, spec).dump(), atoms);
+    auto decoded = kube::decode_node(node_of(name, spec).dump(), atoms, kube::NodeSections({kProviderIdPointer}));
     ASSERT_TRUE(decoded);
     nodes.put(std::move(*decoded));
   }
@@ -87,10 +92,27 @@ struct DeskWorld {
     ASSERT_TRUE(decoded);
     limits.put(std::move(*decoded));
   }
+  // Of the kind of Cluster API, unless it says otherwise.
+  void machine(kube::Machine machine) {
+    machine.version = ++version;
+    if (machine.uid.empty()) machine.uid = "m-" + machine.name;
+    others.of(machine.kind).put(std::move(machine));
+  }
+  void remove_machine(const std::string& name, kube::MachineKind kind = kube::MachineKind::cluster_api) {
+    others.of(kind).remove(name, ++version);
+  }
+  void machine_set(const std::string& name, int64_t replicas) {
+    others.of(kube::MachineSetKind::cluster_api)
+        .put({.name = name, .ns = "", .uid = "s-" + name, .version = ++version, .replicas = replicas});
+  }
+  void remove_machine_set(const std::string& name) {
+    others.of(kube::MachineSetKind::cluster_api).remove(name, ++version);
+  }
   void remove_limit(const std::string& name) { limits.remove(name, ++version); }
 
   void open() {
     desk.emplace(*loop, nodes, limits, *ledger);
+    desk->follow(others);
     told =
         desk->on_turn([this](const std::string& node, const std::string& who) { turns.push_back(node + " " + who); });
     desk->known();
@@ -134,6 +156,7 @@ struct DeskWorld {
   kube::AtomPool atoms;
   kube::Store<kube::Node> nodes;
   kube::Store<kube::Object> limits;
+  OtherObjects others;
   uint64_t version = 100;
   std::map<std::string, io::Wall> births;
   std::vector<std::string> turns;

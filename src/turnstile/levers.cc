@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "limits/facts.h"
+
 namespace careen::turnstile {
 
 using kube::Json;
@@ -21,7 +23,7 @@ constexpr Lever kLevers[] = {
     {Governor::karpenter, Governed::node, "karpenter.sh/do-not-repair", "true"},
     {Governor::cluster_autoscaler, Governed::node, "cluster-autoscaler.kubernetes.io/scale-down-disabled", "true"},
     // As kured writes it itself: a lock that does not run out, of a node that nobody has.
-    {Governor::kured, Governed::daemon_set, "weave.works/kured-node-lock",
+    {Governor::kured, Governed::daemon_set, limits::kKuredLock,
      R"({"nodeID":"careen.dev","metadata":{"unschedulable":false},"created":"2000-01-01T00:00:00Z","TTL":0})"},
     {Governor::cluster_api, Governed::machine, "pre-drain.delete.hook.machine.cluster.x-k8s.io/careen", "careen"},
     {Governor::cluster_api, Governed::machine, "cluster.x-k8s.io/skip-remediation", "careen"},
