@@ -27,7 +27,7 @@ constexpr const char* kWhos[] = {"profile/p", "profile/q", "nodemaintenance/m", 
 
 // The rules, read once more, on all nodes and all limits.
 struct Counted {
-  int64_t cap = 0, parallel = 0;
+  int64_t cap = 0, parallel = 0, lacking = 0;
   std::map<std::string, std::pair<bool, bool>> units;  // counted, working; by key
   int64_t used() const {
     return std::ranges::count_if(units, [](const auto& one) { return one.second.first; });
@@ -44,6 +44,48 @@ class DeskModelTest : public testing::TestWithParam<int>, protected DeskWorld {
     std::map<std::string, std::string> places;  // who, uid
     std::string uid;
   };
+  // What is said of a node elsewhere.
+  struct OneMachine {
+    std::string set;
+    bool works = false;
+    bool foreign = false;  // of another cluster, whose node has the same name
+  };
+
+  bool is_worked_on(const std::string& node) const {
+    const auto it = machines.find(node);
+    return it != machines.end() && it->second.works && !it->second.foreign;
+  }
+  std::string set_of(const std::string& node) const {
+    const auto it = machines.find(node);
+    return it == machines.end() || it->second.foreign ? std::string() : it->second.set;
+  }
+  int64_t lacking_of(const std::string& set) const {
+    const auto wanted = replicas.find(set);
+    if (wanted == replicas.end()) return 0;
+    const auto there = std::ranges::count_if(known, [&](const auto& one) { return set_of(one.first) == set; });
+    return std::max<int64_t>(wanted->second - there, 0);
+  }
+  // A set is at home in the groups of its nodes, and as long as it lacks any also where it had some.
+  void find_homes() {
+    for (auto& [key, groups] : homes) {
+      if (lacking_of(key.second) == 0) groups.clear();
+    }
+    desk->for_each_limit([&](const Limit& limit) {
+      if (limit.subject != Subject::node) return;
+      for (const auto& [name, node] : known) {
+        const std::string set = set_of(name);
+        if (!set.empty() && limit.selects(*nodes.find(name))) homes[{limit.name, set}].insert(group_of(limit, name));
+      }
+    });
+  }
+  int64_t lacking_in(const Limit& limit, const std::string& group) const {
+    int64_t lacking = 0;
+    if (limit.count != Count::all) return 0;
+    for (const auto& [key, groups] : homes) {
+      if (key.first == limit.name && groups.contains(group)) lacking += lacking_of(key.second);
+    }
+    return lacking;
+  }
 
   std::string value(const std::string& node, const std::string& key) const {
     const auto& labels = known.at(node).spec.labels;
@@ -81,12 +123,13 @@ class DeskModelTest : public testing::TestWithParam<int>, protected DeskWorld {
       // Who stands in line for a place serves on.
       if (limit.count == Count::policies || (limit.mode != Mode::observe && !has_place(name) && in_line.contains(name)))
         continue;
-      counted |= !node.spec.cordoned_by.empty() || !node.spec.taint.empty();
-      working |= !node.spec.taint.empty();
+      counted |= !node.spec.cordoned_by.empty() || !node.spec.taint.empty() || is_worked_on(name);
+      working |= !node.spec.taint.empty() || is_worked_on(name);
     }
     for (auto& [name, group] : groups) {
       const auto total = static_cast<int64_t>(group.units.size());
-      const int64_t all = total + missing_in(name);
+      group.lacking = lacking_in(limit, name);
+      const int64_t all = total + missing_in(name) - group.lacking + std::min(group.lacking, total);
       group.cap = limit.nominal(all);
       group.parallel = limit.parallel(all);
     }
@@ -98,8 +141,14 @@ class DeskModelTest : public testing::TestWithParam<int>, protected DeskWorld {
     return it == missing.end() ? 0 : it->second;
   }
 
+  static int64_t lacking(const GroupState& group) {
+    return std::ranges::count_if(
+        group.holders, [](const Holder& one) { return one.actor == "missing" && one.what.ends_with("are there"); });
+  }
+
   void compare_numbers() {
     size_t expected = 0;
+    find_homes();
     const auto groups = desk->groups();
     in_line.clear();
     for (const Waiting& one : desk->queue()) {
@@ -115,6 +164,7 @@ class DeskModelTest : public testing::TestWithParam<int>, protected DeskWorld {
         ASSERT_NE(theirs, groups.end()) << name;
         EXPECT_EQ(theirs->used, mine.used() + missing_in(name)) << name;
         EXPECT_EQ(theirs->working, mine.working()) << name;
+        EXPECT_EQ(lacking(*theirs), mine.lacking) << name;
         EXPECT_EQ(theirs->cap, mine.cap) << name;
         EXPECT_EQ(theirs->parallel, mine.parallel) << name;
         EXPECT_EQ(theirs->total, static_cast<int64_t>(mine.units.size())) << name;
@@ -174,12 +224,43 @@ class DeskModelTest : public testing::TestWithParam<int>, protected DeskWorld {
     spec.taint = draws.next() % 6 == 0 ? "karpenter.sh/disrupted" : "";
     node(name, spec);
   }
+  void change_machine() {
+    const std::string name = any_node();
+    if (draws.next() % 6 == 0) {
+      if (machines.erase(name) > 0) remove_machine("of-" + name);
+      return;
+    }
+    OneMachine& one = machines[name];
+    one.set = any<std::string>({"", "s1", "s1", "s2", "s3"});
+    one.works = draws.next() % 5 == 0;
+    one.foreign = draws.next() % 6 == 0;
+    kube::Machine said;
+    said.name = "of-" + name;
+    said.node = name;
+    said.set = atoms.intern(one.set);
+    if (one.works) (draws.next() % 2 ? said.deleting : said.worked_on) = loop->wall_now();
+    if (one.foreign) said.node_uid = "elsewhere";
+    machine(std::move(said));
+  }
+  void change_set() {
+    const auto name = any<std::string>({"s1", "s2", "s3"});
+    if (draws.next() % 4 == 0) {
+      if (replicas.erase(name) > 0) remove_machine_set(name);
+      return;
+    }
+    // Most often as many as there are, or about.
+    const auto there = std::ranges::count_if(known, [&](const auto& one) { return set_of(one.first) == name; });
+    replicas[name] = std::max<int64_t>(there + static_cast<int64_t>(draws.next() % 4) - 2, 0);
+    machine_set(name, replicas[name]);
+  }
   void delete_node() {
     const std::string name = any_node();
     if (known.erase(name) > 0) remove_node(name);
   }
   void change_limit() {
     const std::string name = fmt::format("l{}", draws.next() % 4);
+    const Limit* const is = desk->find(name);
+    const Limit was = is ? *is : Limit{};
     if (draws.next() % 4 == 0) {
       if (limits.find(name)) remove_limit(name);
       std::erase_if(over, [&](const std::string& group) { return group.starts_with(name); });
@@ -192,6 +273,9 @@ class DeskModelTest : public testing::TestWithParam<int>, protected DeskWorld {
           std::erase_if(over, [&](const std::string& group) { return group.starts_with(name); });
       });
     }
+    const Limit* const now = desk->find(name);
+    if (now && now->group_by == was.group_by && now->selector == was.selector) return;
+    std::erase_if(homes, [&](const auto& one) { return one.first.first == name; });
   }
   bool has_group(const std::string& name) const {
     return std::ranges::any_of(desk->groups(), [&](const GroupState& group) { return group.name() == name; });
@@ -253,6 +337,9 @@ class DeskModelTest : public testing::TestWithParam<int>, protected DeskWorld {
   std::map<std::string, OneNode> known;
   std::map<std::string, int64_t> missing;
   std::set<std::string> over, in_line;
+  std::map<std::string, OneMachine> machines;  // by node
+  std::map<std::string, int64_t> replicas;     // by set
+  std::map<std::pair<std::string, std::string>, std::set<std::string>> homes;  // groups, by limit and set
   int uids = 0;
 };
 
@@ -260,7 +347,7 @@ TEST_P(DeskModelTest, AgreesWithACountFromScratch) {
   open();
   for (int step = 0; step < 400 && !HasFailure(); ++step) {
     SCOPED_TRACE(fmt::format("step {}", step));
-    switch (draws.next() % 10) {
+    switch (draws.next() % 12) {
       case 0:
         change_limit();
         break;
@@ -271,8 +358,14 @@ TEST_P(DeskModelTest, AgreesWithACountFromScratch) {
         give_back();
         break;
       case 3:
+        change_machine();
+        break;
       case 4:
+        change_set();
+        break;
       case 5:
+      case 6:
+      case 7:
         ask_once();
         break;
       default:

@@ -25,8 +25,8 @@ void Desk::Core::belong(NodeState& state, std::optional<SetId> id) {
   if (id ? state.set && state.set->id == *id : !state.set) return;
   if (NodeSet* const old = std::exchange(state.set, nullptr)) {
     --old->present;
+    resize(*old);  // first: what lacks nodes stays in the groups that it had them in
     for (const auto& member : state.members) leave(*old, member->group);
-    resize(*old);
     forget_if_unused(*old);
   }
   if (!id) return;
