@@ -24,15 +24,15 @@ std::string object(const std::string& metadata, const std::string& rest) {
 }
 
 TEST_F(MachineTest, AMachineOfClusterApi) {
-  const Machine machine = read(
-      MachineKind::cluster_api,
-      object(
-          R"(,"deletionTimestamp":"2026-03-02T14:00:00Z","labels":{"cluster.x-k8s.io/set-name":"by-label"},
+  const Machine machine =
+      read(MachineKind::cluster_api,
+           object(
+               R"(,"deletionTimestamp":"2026-03-02T14:00:00Z","labels":{"cluster.x-k8s.io/set-name":"by-label"},
              "ownerReferences":[{"kind":"KubeadmControlPlane","name":"no"},{"kind":"MachineSet","name":"workers"}])",
-          R"(,"spec":{"providerID":"aws:///a/i-1"},"status":{"nodeRef":{"name":"n1","uid":"node-1"},"conditions":[
+               R"(,"spec":{"providerID":"aws:///a/i-1"},"status":{"nodeRef":{"name":"n1","uid":"node-1"},"conditions":[
              {"type":"Ready","status":"False"},
              {"type":"Updating","status":"True","lastTransitionTime":"2026-03-02T13:00:00Z"}]})")
-          .c_str());
+               .c_str());
   EXPECT_EQ(machine.key(), "infra/m1");
   EXPECT_EQ(machine.version, 7u);
   EXPECT_EQ(machine.node, "n1");
@@ -55,9 +55,9 @@ TEST_F(MachineTest, TheOlderVersionHasItsConditionsElsewhere) {
 }
 
 TEST_F(MachineTest, AClaimOfKarpenter) {
-  const std::string json = object(
-      R"(,"labels":{"karpenter.sh/nodepool":"spot"})",
-      R"(,"spec":{"providerID":"not here"},"status":{"nodeName":"n1","providerID":"kwok://n1","conditions":[
+  const std::string json =
+      object(R"(,"labels":{"karpenter.sh/nodepool":"spot"})",
+             R"(,"spec":{"providerID":"not here"},"status":{"nodeName":"n1","providerID":"kwok://n1","conditions":[
          {"type":"Rebooting","status":"True"},{"type":"DisruptionReason","status":"True","reason":"Underutilized"}]})");
   const Machine claim = read(MachineKind::node_claim, json.c_str());
   EXPECT_EQ(claim.node, "n1");
@@ -82,10 +82,10 @@ TEST_F(MachineTest, AMaintenanceOfNvidiaHasBegunOnceItIsPastItsSchedule) {
 }
 
 TEST_F(MachineTest, WhatIsOfAnotherTypeIsAbsent) {
-  const Machine machine = read(
-      MachineKind::cluster_api,
-      object(R"(,"labels":7,"ownerReferences":{})", R"(,"spec":[],"status":{"nodeRef":"n1","conditions":{"a":1}})")
-          .c_str());
+  const Machine machine =
+      read(MachineKind::cluster_api,
+           object(R"(,"labels":7,"ownerReferences":{})", R"(,"spec":[],"status":{"nodeRef":"n1","conditions":{"a":1}})")
+               .c_str());
   EXPECT_EQ(machine.node, "");
   EXPECT_TRUE(machine.set.empty());
   EXPECT_FALSE(decode_machine("[]", MachineKind::cluster_api, atoms));

@@ -93,7 +93,8 @@ void Desk::Core::add_limit(Limit limit) {
     for (const auto& [values, group] : old->second.groups) {
       if (group->over) over.emplace(group->name, group->below_since);
       for (const NodeSet* const set : group->sets) {
-        if (old->second.limit.group_by == limit.group_by && old->second.limit.selector == limit.selector) lacking.emplace_back(values, set->id);
+        if (old->second.limit.group_by == limit.group_by && old->second.limit.selector == limit.selector)
+          lacking.emplace_back(values, set->id);
       }
       for (const auto& [key, unit] : group->units) {
         for (const Member* const member : unit.members) {

@@ -337,8 +337,8 @@ class DeskModelTest : public testing::TestWithParam<int>, protected DeskWorld {
   std::map<std::string, OneNode> known;
   std::map<std::string, int64_t> missing;
   std::set<std::string> over, in_line;
-  std::map<std::string, OneMachine> machines;  // by node
-  std::map<std::string, int64_t> replicas;     // by set
+  std::map<std::string, OneMachine> machines;                                  // by node
+  std::map<std::string, int64_t> replicas;                                     // by set
   std::map<std::pair<std::string, std::string>, std::set<std::string>> homes;  // groups, by limit and set
   int uids = 0;
 };

@@ -188,7 +188,8 @@ class Survey {
   void add_condition(const kube::NodeCondition& condition, Kind kind) {
     if (condition.status != std::string_view("True")) return;
     if (condition.reason == kOwnReason && is_in_own_maintenance()) return;
-    const std::string actor = condition.reason.empty() ? std::string(kNobodyKnown) : shown_stranger(condition.reason.view());
+    const std::string actor =
+        condition.reason.empty() ? std::string(kNobodyKnown) : shown_stranger(condition.reason.view());
     // Several of them tell of the same work.
     const auto same = [&](const Fact& fact) { return fact.kind == kind && fact.actor == actor && !fact.own; };
     if (std::any_of(facts_.begin(), facts_.end(), same)) return;

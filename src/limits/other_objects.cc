@@ -96,7 +96,8 @@ KuredLock parse_kured_lock(std::string_view text) {
     const int64_t lives = one["TTL"].integer().value_or(0);
     const auto created = io::parse_rfc3339(one["created"].text().value_or(""));
     std::optional<io::Wall> until;
-    if (lives > 0 && created) until = io::add(*created, std::chrono::duration_cast<io::Duration>(std::chrono::nanoseconds{lives}));
+    if (lives > 0 && created)
+      until = io::add(*created, std::chrono::duration_cast<io::Duration>(std::chrono::nanoseconds{lives}));
     owners.insert_or_assign(std::string(*node), until);
   };
   add(lock->view());

@@ -64,7 +64,9 @@ class OtherObjects {
   // How many nodes the set should have; nothing: it is not known, or does not say.
   std::optional<int64_t> wanted_of(const SetId& set) const;
 
-  io::Subscription on_node(std::function<void(const std::string& node)> tell) { return nodes_.subscribe(std::move(tell)); }
+  io::Subscription on_node(std::function<void(const std::string& node)> tell) {
+    return nodes_.subscribe(std::move(tell));
+  }
   io::Subscription on_set(std::function<void(const SetId& set)> tell) { return set_hub_.subscribe(std::move(tell)); }
 
   // No set has more. A number beyond it is nobody's intention.

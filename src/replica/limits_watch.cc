@@ -170,6 +170,7 @@ void LimitsWatch::go_on_without(const std::string& what, const kube::ApiError& e
   untold_ = false;
   if (options_.closed_without_right) return desk_->unknown(wrong);
   listing_anew_ = false;
+  told_ = true;  // nobody waits for the list any more after which it would be asked
   open();
 }
 

@@ -133,8 +133,8 @@ void Replica::Core::open_desk() {
   };
   if (!hosts([](const controllers::Kind& kind) { return kind.claims; })) return;
   const bool approves = hosts([](const controllers::Kind& kind) { return kind.approves_others; });
-  LimitsWatchOptions options{.closed_without_right = approves};
-  if (approves) options.places_told = [this] { return places_told(); };
+  LimitsWatchOptions options{.closed_without_right = approves,
+                             .places_told = [this, approves] { return places_told(approves); }};
   limits_watch_ = std::make_unique<LimitsWatch>(cluster_, std::move(options));
   desk_ = std::make_unique<limits::Desk>(loop_, nodes_.store(), limits_watch_->store(), ledger_);
   limits_watch_->tell(*desk_);
@@ -147,6 +147,11 @@ void Replica::Core::open_desk() {
                 [this](const limits::WorkloadLimits& limits) { watch_for(limits); });
   pod_watch_.on_synced([this] { desk_->workloads_known(); });
   namespaces_.on_synced([this] { desk_->workloads_known(); });
+  desk_->follow(other_objects_);
+  others_watch_ = std::make_unique<OtherObjectsWatch>(OtherObjectsParts{
+      .cluster = cluster_, .objects = other_objects_, .desk = *desk_, .know_machines = [this](bool wanted) {
+        know_machines(wanted);
+      }});
   limits_report_ = std::make_unique<limits::Report>(*desk_, metrics_, events_, nodes_.store(),
                                                     [this] { return !options_.dry_run && controls(); });
 }
@@ -275,8 +280,11 @@ Task<void> Replica::Core::announce_synced() {
   if (replica_.on_synced) replica_.on_synced();
 }
 
-// Those whom careen has admitted for others have their places by objects that it must have seen.
-Task<void> Replica::Core::places_told() {
+// Those whom careen has admitted for others have their places by objects that it must have seen. What others do is
+// waited for a moment.
+Task<void> Replica::Core::places_told(bool approves) {
+  co_await others_watch_->listed();
+  if (!approves) co_return;
   for (const auto& one : hosting_) {
     if (one->kind.approves_others) co_await one->controller->refresh();
   }
@@ -373,6 +381,7 @@ Task<int> Replica::Core::main() {
   nodes_.start();
   scope_.spawn(pause_watch_.run());
   if (limits_watch_) scope_.spawn(limits_watch_->run());
+  if (others_watch_) scope_.spawn(others_watch_->run());
   if (gate_) scope_.spawn(gate_->run());
   scope_.spawn(io::follow_clock(loop_, [this](io::Duration by) { clock_stepped(by); }));
   scope_.spawn(events_.run());

@@ -31,11 +31,13 @@
 #include "kube/watched.h"
 #include "kube/workload.h"
 #include "limits/desk.h"
+#include "limits/other_objects.h"
 #include "limits/report.h"
 #include "limits/webhook_state.h"
 #include "limits/workload_limits.h"
 #include "replica/gate.h"
 #include "replica/limits_watch.h"
+#include "replica/other_objects_watch.h"
 #include "replica/pause_watch.h"
 #include "replica/replica.h"
 
@@ -85,6 +87,7 @@ class Replica::Core {
   void watch_workload(kube::WorkloadKind kind);
   void watch_for(const limits::WorkloadLimits& limits);
   void watch_budgets();
+  void know_machines(bool wanted);
   bool knows(kube::WorkloadKind kind) const;
   drain::DaemonSetState daemon_set(std::string_view ns, std::string_view name) const;
   io::Task<void> tell_of_budgets();
@@ -101,7 +104,7 @@ class Replica::Core {
   io::Task<void> lead();
   io::Task<void> lead(Hosting& hosting);
   io::Task<void> announce_synced();
-  io::Task<void> places_told();
+  io::Task<void> places_told(bool approves);
   io::Task<void> settle_for_nobody();
   io::Task<void> until_lost();
   void clock_stepped(io::Duration by);
@@ -142,7 +145,9 @@ class Replica::Core {
   PauseWatch pause_watch_;
   // Only where somebody claims.
   std::unique_ptr<LimitsWatch> limits_watch_;
+  limits::OtherObjects other_objects_;
   std::unique_ptr<limits::Desk> desk_;
+  std::unique_ptr<OtherObjectsWatch> others_watch_;
   std::unique_ptr<limits::Report> limits_report_;
   limits::WebhookState limit_webhook_;
   drain::Engine engine_;

@@ -112,6 +112,15 @@ void Replica::Core::watch_for(const limits::WorkloadLimits& limits) {
   if (limits.needs_namespaces()) namespaces_.start();
 }
 
+// A node that says which machine it is is not taken for one of the same name in another cluster.
+void Replica::Core::know_machines(bool wanted) {
+  constexpr const char* kBy = "limits";
+  if (node_sections_.contains(kBy) == wanted) return;
+  if (wanted) return watches_for_controllers_.node_sections(kBy, {limits::kProviderIdPointer}, {});
+  watches_for_controllers_.node_sections(kBy, {}, {});
+  node_sections_.erase(kBy);
+}
+
 bool Replica::Core::knows(kube::WorkloadKind kind) const {
   const auto watch = workload_watches_.find(kind);
   return watch != workload_watches_.end() && watch->second->synced();

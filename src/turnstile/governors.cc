@@ -108,8 +108,9 @@ Task<void> Governors::round() {
   };
   if (marked(Governor::kured)) {
     const bool hold = active.contains(Governor::kured);
-    co_await govern_objects(Governor::kured, kDaemonSets, Governed::daemon_set,
-                            [hold](JsonView set) { return hold && set["metadata"]["name"].text() == limits::kKuredActor; });
+    co_await govern_objects(Governor::kured, kDaemonSets, Governed::daemon_set, [hold](JsonView set) {
+      return hold && set["metadata"]["name"].text() == limits::kKuredActor;
+    });
   }
   if (marked(Governor::cluster_api)) {
     co_await govern_objects(Governor::cluster_api, kMachines, Governed::machine, [&](JsonView machine) {
