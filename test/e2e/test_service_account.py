@@ -90,7 +90,9 @@ class ServiceAccountTest(CareenTest):
         # After conflicts, for events that repeat, for replicas that do not lead, for those who look at the dashboard, for
         # drains, for limits over all actors where there are such, and for hypervisors.
         seldom = {("nodes", "get"), ("events", "patch"), ("pods", "get"), ("pods/eviction", "create"),
-                  ("maintenancelimits", "list"), ("maintenancelimits", "watch"),
+                  *((resource, verb) for verb in ("list", "watch") for resource in (
+                      "maintenancelimits", "machines", "machinesets", "nodeclaims", "nodepools", "nodemaintenances",
+                      "daemonsets")),
                   ("poddisruptionbudgets", "list"), ("poddisruptionbudgets", "watch"),
                   ("tokenreviews", "create"), ("subjectaccessreviews", "create"), ("serviceaccounts/token", "create")}
         self.assertEqual({(resource, verb) for resource, verb in granted - used if resource != "hypervisors"} - seldom,
