@@ -8,6 +8,7 @@
 
 #include "io/log.h"
 #include "io/time.h"
+#include "limits/facts.h"
 #include "web/view_policy.h"
 
 namespace careen::controllers {
@@ -51,6 +52,7 @@ struct RunOptions {
   std::optional<web::ViewPolicy> dashboard_policy;  // not given: depends on where careen runs
   bool enable_http2 = false;                        // wanted, but nothing that careen's servers speak
   WebhookOptions webhook;
+  std::vector<limits::CountedTaint> counted_taints;
   io::LogOptions log;
   // What was asked for and cannot be had; told once at the start.
   std::vector<std::string> remarks;

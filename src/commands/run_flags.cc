@@ -85,6 +85,19 @@ void add_controllers(CLI::App& command, RunOptions& options) {
       ->delimiter(',');
 }
 
+void add_limit_flags(CLI::App& command, RunOptions& options) {
+  command.add_option_function<std::vector<std::string>>(
+      "--limit-count-taint",
+      [&options](const std::vector<std::string>& texts) {
+        for (const std::string& text : texts) {
+          auto taint = limits::parse_counted_taint(text);
+          if (!taint) throw CLI::ValidationError("\"" + text + "\" is not KEY=ACTOR");
+          options.counted_taints.push_back(std::move(*taint));
+        }
+      },
+      "KEY=ACTOR, again for each: a node with that taint counts in MaintenanceLimits as worked on by that actor");
+}
+
 void add_webhook_flags(CLI::App& command, RunOptions& options) {
   const FlagGroup group(command, "Validating webhooks");
   WebhookOptions& webhook = options.webhook;
@@ -195,6 +208,7 @@ void add_run_flags(CLI::App& command, RunOptions& options, ZapFlags& zap) {
                    "Decide nothing before it is known what is paused, for minutes if the Lease careen-pause may not be "
                    "read; --await-pauses=false: where it never may, a first refusal suffices [true]");
   add_controllers(command, options);
+  add_limit_flags(command, options);
   add_webhook_flags(command, options);
   add_log_flags(command, zap);
   let_the_last_hold(command);

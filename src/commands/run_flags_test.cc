@@ -101,6 +101,15 @@ TEST(RunFlags, ListsStillTakeSeveral) {
   EXPECT_EQ(parsed.options.controllers.back()->kind().name, "nodemaintenance");
 }
 
+TEST(RunFlags, TaintsThatCountAreNamedWithTheirActors) {
+  const Parsed parsed = parse({"--limit-count-taint=example.com/a=bot", "--limit-count-taint", "b=other"});
+  EXPECT_EQ(parsed.error, "");
+  ASSERT_EQ(parsed.options.counted_taints.size(), 2u);
+  EXPECT_EQ(parsed.options.counted_taints.front().key, "example.com/a");
+  EXPECT_EQ(parsed.options.counted_taints.back().actor, "other");
+  EXPECT_NE(parse({"--limit-count-taint=example.com/a"}).error, "");
+}
+
 TEST(RunFlags, NothingAfterTheEqualsSignIsAnEmptyValue) {
   const Parsed parsed = parse({"--kubeconfig=", "--leader-elect", "-health-probe-bind-address="});
   EXPECT_EQ(parsed.error, "");

@@ -109,18 +109,31 @@ void read_node_status(value& v, AtomPool& atoms, Node& node) {
   });
 }
 
-// One entry of managedFields, as far as it is about spec.unschedulable.
+// One entry of managedFields, as far as it is about spec.unschedulable and conditions that do not say why they hold.
 struct Manager {
   std::string_view name;
   io::Wall time{};
   bool cordons = false;
+  std::vector<size_t> conditions;  // of those that are looked for
 };
 
 void read_managed_spec(value& v, Manager& manager) {
   raw::each_field(v, [&](Key key, value&) { manager.cordons |= key == "f:unschedulable"; });
 }
 
-void read_manager(value& v, Manager& manager) {
+// {"f:conditions":{"k:{\"type\":\"Drained\"}":{…}}}
+void read_managed_status(value& v, const std::vector<std::string>& conditions, Manager& manager) {
+  raw::each_field(v, [&](Key part, value& fields) {
+    if (part != "f:conditions") return;
+    raw::each_field(fields, [&](Key key, value&) {
+      for (size_t i = 0; i < conditions.size(); ++i) {
+        if (key == std::string_view(conditions[i])) manager.conditions.push_back(i);
+      }
+    });
+  });
+}
+
+void read_manager(value& v, const std::vector<std::string>& conditions, Manager& manager) {
   raw::each_field(v, [&](Key key, value& field) {
     if (key == "manager") {
       manager.name = raw::text(field).value_or("");
@@ -128,19 +141,39 @@ void read_manager(value& v, Manager& manager) {
       manager.time = io::parse_rfc3339(raw::text(field).value_or("")).value_or(io::Wall{});
     } else if (key == "fieldsV1") {
       raw::each_field(field, [&](Key part, value& fields) {
-        if (part == "f:spec") read_managed_spec(fields, manager);
+        if (part == "f:spec") return read_managed_spec(fields, manager);
+        if (part == "f:status" && !conditions.empty()) read_managed_status(fields, conditions, manager);
       });
     }
   });
 }
 
-// Half of a node's bytes can be managedFields, so they are read of cordoned nodes only, and on a second pass: whether a
-// node is cordoned stands behind them.
-void read_cordon(raw::object& document, AtomPool& atoms, Node& node) {
+// Those whose reason nobody gives. A kubelet gives one for each of its own; of Ready nobody asks who.
+std::vector<Atom> unexplained_conditions(const Node& node) {
+  constexpr std::string_view kEscaped = "\"\\";
+  std::vector<Atom> types;
+  for (const NodeCondition& condition : node.conditions) {
+    const bool unexplained = condition.status == std::string_view("True") && condition.reason.empty() &&
+                             condition.type != std::string_view("Ready");
+    if (unexplained && condition.type.view().find_first_of(kEscaped) == std::string_view::npos)
+      types.push_back(condition.type);
+  }
+  return types;
+}
+
+// Half of a node's bytes can be managedFields, so they are read only of nodes that are cordoned or have such a
+// condition, and on a second pass: whether they do stands behind them.
+void read_managers(raw::object& document, const std::vector<Atom>& types, AtomPool& atoms, Node& node) {
+  std::vector<std::string> keys;
+  for (const Atom& type : types) keys.push_back("k:{\\\"type\\\":\\\"" + std::string(type.view()) + "\\\"}");
   Manager last;
+  std::vector<Manager> writers(types.size());
   const auto read_entry = [&](value& entry) {
     Manager manager;
-    read_manager(entry, manager);
+    read_manager(entry, keys, manager);
+    for (const size_t i : manager.conditions) {
+      if (writers[i].name.empty() || manager.time > writers[i].time) writers[i] = {manager.name, manager.time};
+    }
     if (manager.cordons && (!last.cordons || manager.time > last.time)) last = manager;
   };
   raw::each_field(document, [&](Key key, value& metadata) {
@@ -149,6 +182,10 @@ void read_cordon(raw::object& document, AtomPool& atoms, Node& node) {
       if (part == "managedFields") raw::each_element(entries, read_entry);
     });
   });
+  for (size_t i = 0; i < types.size(); ++i) {
+    if (!writers[i].name.empty()) node.condition_managers.emplace_back(types[i], atoms.intern(writers[i].name));
+  }
+  if (!node.unschedulable) return;
   node.cordoned_by = atoms.intern(last.name);
   node.cordoned = last.time;
 }
@@ -268,9 +305,9 @@ io::Result<Node> decode_node(RawObject& raw, AtomPool& atoms, const NodeSections
     node.deleting = !meta->deleted.empty();
     node.taints.shrink_to_fit();
     node.conditions.shrink_to_fit();
-    if (node.unschedulable) {
+    if (const auto unexplained = unexplained_conditions(node); node.unschedulable || !unexplained.empty()) {
       (void)raw.object.reset().value();
-      read_cordon(raw.object, atoms, node);
+      read_managers(raw.object, unexplained, atoms, node);
     }
     if (!sections.empty()) {
       (void)raw.object.reset().value();

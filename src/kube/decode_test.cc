@@ -1,5 +1,6 @@
 #include "kube/decode.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -73,6 +74,29 @@ TEST_F(DecodeTest, ReadsTheFieldsOfANode) {
   EXPECT_EQ(node->conditions[1].since, io::Wall{});
   EXPECT_EQ(node->condition("MemoryPressure"), &node->conditions[1]);
   EXPECT_EQ(node->condition("Memory"), nullptr);
+}
+
+TEST_F(DecodeTest, AConditionThatDoesNotSayWhyHasTheManagerThatWroteItLast) {
+  const auto read = [&](const std::string& condition) {
+    const auto entry = [](const char* manager, const char* time, const char* type) {
+      return fmt::format(
+          R"({{"manager":"{}","time":"{}","subresource":"status","fieldsV1":{{"f:status":{{"f:conditions":
+          {{".":{{}},"k:{{\"type\":\"{}\"}}":{{".":{{}},"f:status":{{}}}}}}}}}}}})",
+          manager, time, type);
+    };
+    auto node = decode_node(R"({"metadata":{"name":"n","resourceVersion":"7","managedFields":[)" +
+                                entry("first", "2026-03-01T10:00:00Z", "Drained") + "," +
+                                entry("last", "2026-03-02T10:00:00Z", "Drained") + "," +
+                                entry("other", "2026-03-03T10:00:00Z", "DrainInProgress") +
+                                R"(]},"status":{"conditions":[{"type":"Ready","status":"True"},)" + condition + "]}}",
+                            atoms);
+    EXPECT_TRUE(node) << condition;
+    return std::string(node->condition_manager("Drained"));
+  };
+  EXPECT_EQ(read(R"({"type":"Drained","status":"True"})"), "last");
+  EXPECT_EQ(read(R"({"type":"Drained","status":"True","reason":"Mine"})"), "") << "nobody needs it";
+  EXPECT_EQ(read(R"({"type":"Drained","status":"False"})"), "");
+  EXPECT_EQ(read(R"({"type":"Drained\"","status":"True"})"), "");
 }
 
 TEST_F(DecodeTest, ACordonHasTheManagerThatSetItLast) {
@@ -180,6 +204,7 @@ TEST_F(DecodeTest, EveryFactOfANodeCounts) {
   EXPECT_TRUE(differs([&](Node& n) { n.conditions[0].reason = atoms.intern("y"); }));
   EXPECT_TRUE(differs([](Node& n) { n.conditions.pop_back(); }));
   EXPECT_TRUE(differs([&](Node& n) { n.cordoned_by = atoms.intern("kubectl"); }));
+  EXPECT_TRUE(differs([](Node& n) { n.condition_managers.emplace_back(); }));
   EXPECT_TRUE(differs([&](Node& n) { n.kubelet_version = atoms.intern("v2"); }));
   EXPECT_TRUE(differs([](Node& n) { n.unschedulable = false; }));
   EXPECT_TRUE(differs([](Node& n) { n.deleting = true; }));

@@ -26,11 +26,18 @@ const NodeCondition* Node::condition(std::string_view type) const {
   return found == conditions.end() ? nullptr : &*found;
 }
 
+std::string_view Node::condition_manager(std::string_view type) const {
+  for (const auto& [of, manager] : condition_managers) {
+    if (of == type) return manager.view();
+  }
+  return {};
+}
+
 bool Node::same_facts(const Node& other) const {
   return name == other.name && uid == other.uid && unschedulable == other.unschedulable && deleting == other.deleting &&
          created == other.created && kubelet_version == other.kubelet_version && labels == other.labels &&
          annotations == other.annotations && finalizers == other.finalizers && taints == other.taints &&
-         cordoned_by == other.cordoned_by &&
+         cordoned_by == other.cordoned_by && condition_managers == other.condition_managers &&
          std::equal(conditions.begin(), conditions.end(), other.conditions.begin(), other.conditions.end(),
                     same_but_time) &&
          sections == other.sections;

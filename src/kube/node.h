@@ -45,6 +45,8 @@ struct Node {
   // known. A person is not known by it, only the program.
   Atom cordoned_by;
   io::Wall cordoned{};
+  // Of conditions that hold and do not say why: the type, and the field manager that wrote it last.
+  std::vector<std::pair<Atom, Atom>> condition_managers;
   io::Wall created{};
   bool unschedulable = false;
   bool deleting = false;
@@ -55,6 +57,8 @@ struct Node {
   const std::string* annotation(std::string_view key) const;
   const std::string* section(std::string_view pointer) const;
   const NodeCondition* condition(std::string_view type) const;
+  // Empty where it is not known.
+  std::string_view condition_manager(std::string_view type) const;
   // Equal but for the resource version, and for times that alone say nothing new: a heartbeat changes nothing careen
   // looks at, also one of a controller that writes a new transition time with each.
   bool same_facts(const Node& other) const;

@@ -117,6 +117,11 @@ void Desk::follow(WorkloadSources sources, std::function<void(const WorkloadLimi
 }
 
 void Desk::follow(OtherObjects& others) { core_->follow(others); }
+void Desk::count(std::vector<CountedTaint> taints) {
+  core_->taints_ = std::move(taints);
+  core_->read_anew();
+}
+std::vector<Fact> Desk::facts_of(const kube::Node& node) const { return core_->facts(node); }
 void Desk::workloads_known() {
   core_->remember_all();
   core_->ease_workloads();

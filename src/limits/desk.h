@@ -17,6 +17,7 @@
 
 #include "io/subscription.h"
 #include "io/time.h"
+#include "limits/facts.h"
 #include "limits/place.h"
 
 namespace careen::io {
@@ -101,6 +102,10 @@ class Desk {
   void follow(WorkloadSources sources, std::function<void(const WorkloadLimits&)> watch);
   // What other objects say of nodes counts too, and so do the nodes that sets of them lack. It must outlive the desk.
   void follow(OtherObjects& others);
+  // Who has one of these taints has the node out.
+  void count(std::vector<CountedTaint> taints);
+  // What the node and other objects say of it, as it counts here.
+  std::vector<Fact> facts_of(const kube::Node& node) const;
   // A list of pods, workloads or namespaces is complete that was not before.
   void workloads_known();
   // The ledger has been taken over: what a predecessor admitted counts until whoever has it says more, and so do the

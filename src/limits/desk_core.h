@@ -241,6 +241,7 @@ struct Desk::Core {
   // desk_count.cc: who counts.
   void node_changed(const kube::Node* before, const kube::Node* after);
   void node_gone(const kube::Node& node);
+  std::vector<Fact> facts(const kube::Node& node) const;
   void rejoin(NodeState& state, const kube::Node& node);
   void rejoin(NodeState& state, const kube::Node& node, LimitState& limit);
   void join(NodeState& state, LimitState& limit, std::vector<std::string> values, std::string unit);
@@ -360,6 +361,7 @@ struct Desk::Core {
   std::map<std::string, LimitState*, std::less<>> about_workloads_;
   std::unique_ptr<WorkloadLimits> workloads_;
   std::function<void(const WorkloadLimits&)> watch_workloads_;
+  std::vector<CountedTaint> taints_;
   OtherObjects* others_ = nullptr;
   std::map<SetId, NodeSet> sets_;
   bool leads_ = false;                                   // the ledger is this process's

@@ -107,6 +107,12 @@ void Desk::Core::forget_if_empty(NodeState& state) {
   states_.erase(states_.find(state.name));
 }
 
+std::vector<Fact> Desk::Core::facts(const kube::Node& node) const {
+  std::vector<Fact> facts = limits::facts_of(node, taints_);
+  if (others_) others_->add_facts(node, facts);
+  return facts;
+}
+
 void Desk::Core::node_changed(const kube::Node* before, const kube::Node* after) {
   if (!after) return node_gone(*before);
   NodeState& state = state_of(after->name);
@@ -114,8 +120,7 @@ void Desk::Core::node_changed(const kube::Node* before, const kube::Node* after)
   state.present = true;
   state.uid = after->uid;
   std::vector<Seen> seen;
-  state.facts = facts_of(*after);
-  if (others_) others_->add_facts(*after, state.facts);
+  state.facts = facts(*after);
   for (const Fact& fact : state.facts) {
     const auto known = std::ranges::find(state.seen, fact.actor, &Seen::actor);
     if (has_one(seen, fact.actor, &Seen::actor)) continue;

@@ -79,7 +79,8 @@ std::vector<Fact> in_order(std::vector<Fact> facts) {
 
 class Survey {
  public:
-  explicit Survey(const kube::Node& node) : node_(node), holds_(drain::holds_of(node)) {}
+  Survey(const kube::Node& node, const std::vector<CountedTaint>& taints)
+      : node_(node), more_taints_(taints), holds_(drain::holds_of(node)) {}
 
   std::vector<Fact> facts() && {
     add_holds();
@@ -144,21 +145,23 @@ class Survey {
   }
 
   void add_taints() {
-    for (const KnownTaint& known : kTaints) {
-      std::optional<Fact> fact;
-      for (const kube::Taint& taint : node_.taints) {
-        if (taint.key != known.key || is_held(taint)) continue;
-        const bool works = keeps_pods_away(taint) && !known.announces;
-        // Once a key, whatever its effects.
-        if (fact && (!works || fact->kind == Kind::working)) continue;
-        fact.emplace();
-        fact->kind = works ? Kind::working : Kind::plan;
-        fact->actor = known.actor;
-        fact->what = fmt::format("taint {}", known.key);
-        fact->since = time_of(taint);
-      }
-      if (fact) facts_.push_back(std::move(*fact));
+    for (const KnownTaint& known : kTaints) add_taint(known);
+    for (const CountedTaint& known : more_taints_) add_taint({known.key, known.actor});
+  }
+  void add_taint(const KnownTaint& known) {
+    std::optional<Fact> fact;
+    for (const kube::Taint& taint : node_.taints) {
+      if (taint.key != known.key || is_held(taint)) continue;
+      const bool works = keeps_pods_away(taint) && !known.announces;
+      // Once a key, whatever its effects.
+      if (fact && (!works || fact->kind == Kind::working)) continue;
+      fact.emplace();
+      fact->kind = works ? Kind::working : Kind::plan;
+      fact->actor = known.actor;
+      fact->what = fmt::format("taint {}", known.key);
+      fact->since = time_of(taint);
     }
+    if (fact) facts_.push_back(std::move(*fact));
   }
 
   void add_readiness() {
@@ -188,8 +191,9 @@ class Survey {
   void add_condition(const kube::NodeCondition& condition, Kind kind) {
     if (condition.status != std::string_view("True")) return;
     if (condition.reason == kOwnReason && is_in_own_maintenance()) return;
-    const std::string actor =
-        condition.reason.empty() ? std::string(kNobodyKnown) : shown_stranger(condition.reason.view());
+    const std::string_view by =
+        condition.reason.empty() ? node_.condition_manager(condition.type.view()) : condition.reason.view();
+    const std::string actor = by.empty() ? std::string(kNobodyKnown) : shown_stranger(by);
     // Several of them tell of the same work.
     const auto same = [&](const Fact& fact) { return fact.kind == kind && fact.actor == actor && !fact.own; };
     if (std::any_of(facts_.begin(), facts_.end(), same)) return;
@@ -203,6 +207,7 @@ class Survey {
   }
 
   const kube::Node& node_;
+  const std::vector<CountedTaint>& more_taints_;
   const drain::Holds holds_;
   std::vector<Fact> facts_;
 };
@@ -226,7 +231,17 @@ void add_in_order(std::vector<Fact>& facts, Fact fact) {
   facts.insert(std::upper_bound(facts.begin(), facts.end(), fact, earlier), std::move(fact));
 }
 
-std::vector<Fact> facts_of(const kube::Node& node) { return Survey(node).facts(); }
+std::optional<CountedTaint> parse_counted_taint(std::string_view text) {
+  const size_t equals = text.find('=');
+  if (equals == std::string_view::npos || equals == 0 || equals + 1 == text.size()) return std::nullopt;
+  CountedTaint taint{std::string(text.substr(0, equals)), std::string(text.substr(equals + 1))};
+  if (shown_stranger(taint.actor) != taint.actor || taint.actor.find('=') != std::string::npos) return std::nullopt;
+  return taint;
+}
+
+std::vector<Fact> facts_of(const kube::Node& node, const std::vector<CountedTaint>& taints) {
+  return Survey(node, taints).facts();
+}
 
 bool is_not_ready(const kube::Node& node, bool only_false) {
   const kube::NodeCondition* const ready = node.condition("Ready");

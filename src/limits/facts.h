@@ -37,8 +37,16 @@ struct Fact {
   bool operator==(const Fact&) const = default;
 };
 
+// A taint by which somebody says that he works on a node, besides those that everybody knows.
+struct CountedTaint {
+  std::string key;
+  std::string actor;
+};
+// "example.com/broken=repair-bot"; nothing if it is none.
+std::optional<CountedTaint> parse_counted_taint(std::string_view text);
+
 // In the order in which they are shown: whoever came first, first.
-std::vector<Fact> facts_of(const kube::Node& node);
+std::vector<Fact> facts_of(const kube::Node& node, const std::vector<CountedTaint>& taints = {});
 // Puts one more among them.
 void add_in_order(std::vector<Fact>& facts, Fact fact);
 // A stranger's name as it can be shown: harmless, and not at length.

@@ -164,6 +164,38 @@ TEST_F(FactsTest, TaintsOfActorsThatTakeNodesOut) {
                                    "working cluster-autoscaler: taint ToBeDeletedByClusterAutoscaler 12:00"));
 }
 
+TEST_F(FactsTest, TaintsThatSomebodyNamed) {
+  taint("example.com/broken", "NoExecute", kNoon);
+  taint("example.com/soon", "PreferNoSchedule", kNoon);
+  taint("example.com/other", "NoSchedule", kNoon);
+  EXPECT_THAT(facts(), IsEmpty());
+  std::vector<std::string> told;
+  for (const Fact& fact : facts_of(read(), {{"example.com/broken", "bot"}, {"example.com/soon", "planner"}})) {
+    told.push_back(fmt::format("{} {}", fact.kind == Fact::Kind::working ? "working" : "plan", fact.actor));
+  }
+  EXPECT_THAT(told, ElementsAre("working bot", "plan planner"));
+}
+
+TEST_F(FactsTest, ATaintIsNamedWithItsActor) {
+  const auto taint = parse_counted_taint("example.com/broken=bot");
+  ASSERT_TRUE(taint);
+  EXPECT_EQ(taint->key, "example.com/broken");
+  EXPECT_EQ(taint->actor, "bot");
+  for (const char* const wrong : {"", "=", "key", "key=", "=actor", "key=a=b", "key=a\nb"})
+    EXPECT_FALSE(parse_counted_taint(wrong)) << wrong;
+}
+
+TEST_F(FactsTest, AConditionWithoutAReasonIsOfWhoeverWroteIt) {
+  condition("DrainInProgress", "True", "", kNoon);
+  condition("Drained", "True", "Own", kNoon);
+  auto fields = Json::object();
+  fields.set({"f:status", "f:conditions", R"(k:{"type":"DrainInProgress"})", "f:status"}, Json::object());
+  node.set({"metadata", "managedFields"},
+           Json::array({Json::object({{"manager", "drainer"}, {"time", kTen}, {"fieldsV1", std::move(fields)}})}));
+  EXPECT_THAT(facts(),
+              ElementsAre("working drainer: condition DrainInProgress 12:00", "working Own: condition Drained 12:00"));
+}
+
 TEST_F(FactsTest, WhatIsOnlyAnnouncedDoesNotCount) {
   taint("DeletionCandidateOfClusterAutoscaler", "PreferNoSchedule");
   taint("node.cluster.x-k8s.io/outdated-revision", "PreferNoSchedule");

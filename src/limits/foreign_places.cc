@@ -196,7 +196,7 @@ void ForeignPlaces::begin(const Limit& limit) {
   if (!p_.ledger.fits(marker_of(limit, {}).key())) return;  // tried again with the next change
   p_.nodes.for_each([&](const kube::Node& node) {
     if (!limit.selects(node) || p_.desk.placed(node.name)) return;
-    std::vector<Fact> facts = facts_of(node);
+    std::vector<Fact> facts = p_.desk.facts_of(node);
     // Who is of careen takes its place by itself.
     std::erase_if(facts, [](const Fact& fact) { return fact.own; });
     if (!leaving_by(facts)) return;
@@ -224,7 +224,7 @@ std::optional<io::Wall> ForeignPlaces::look_at(const std::string& node, Entry& e
 
 std::optional<io::Wall> ForeignPlaces::look_at_place(const std::string& node, Entry& entry) {
   const io::Wall now = p_.loop.wall_now();
-  if (const auto until = out_until(facts_of(*p_.nodes.find(node)), now)) {
+  if (const auto until = out_until(p_.desk.facts_of(*p_.nodes.find(node)), now)) {
     entry.was_out = true;
     entry.back_since.reset();
     return until;
@@ -243,7 +243,7 @@ std::optional<io::Wall> ForeignPlaces::look_at_place(const std::string& node, En
 std::optional<io::Wall> ForeignPlaces::look_at_turn(const std::string& node, Entry& entry) {
   const io::Wall over = entry.last_attempt + kKeepsItsTurn;
   if (over <= p_.loop.wall_now()) return std::nullopt;
-  const bool leaving = leaving_by(facts_of(*p_.nodes.find(node))) != nullptr;
+  const bool leaving = leaving_by(p_.desk.facts_of(*p_.nodes.find(node))) != nullptr;
   if (leaving && !entry.in_line) p_.desk.wait(asking_of(node, entry));
   if (!leaving && entry.in_line) p_.desk.leave(node, entry.who);
   entry.in_line = leaving;

@@ -148,6 +148,7 @@ void Replica::Core::open_desk() {
   pod_watch_.on_synced([this] { desk_->workloads_known(); });
   namespaces_.on_synced([this] { desk_->workloads_known(); });
   desk_->follow(other_objects_);
+  if (!options_.counted_taints.empty()) desk_->count(options_.counted_taints);
   others_watch_ = std::make_unique<OtherObjectsWatch>(OtherObjectsParts{
       .cluster = cluster_, .objects = other_objects_, .desk = *desk_, .know_machines = [this](bool wanted) {
         know_machines(wanted);

@@ -13,6 +13,7 @@
 #include "io/task.h"
 #include "io/time.h"
 #include "kube/connect.h"
+#include "limits/facts.h"
 
 namespace careen::io {
 class Files;
@@ -96,6 +97,8 @@ struct ReplicaOptions {
   // The ValidatingWebhookConfiguration by which others wait their turn, and the group that never has to.
   std::string limit_webhook = "careen-limits";
   std::string break_glass_group = {};
+  // Taints that count in limits besides those that are known.
+  std::vector<limits::CountedTaint> counted_taints = {};
 };
 
 // What happens to a replica, for those who show it. What is not set is not called; nothing may change the replica.

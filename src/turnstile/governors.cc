@@ -132,7 +132,7 @@ Task<void> Governors::round() {
 // Those that hold back what is done to the node: not once it has begun.
 std::set<Governor> Governors::on_node(const kube::Node& node, const Groups& full) const {
   std::set<Governor> governors;
-  if (p_.desk.placed(node.name) || limits::leaving_by(limits::facts_of(node))) return governors;
+  if (p_.desk.placed(node.name) || limits::leaving_by(p_.desk.facts_of(node))) return governors;
   for (const limits::Limit* const limit : p_.desk.limits_of(node.name)) {
     if (!full.contains(group_of(*limit, node))) continue;
     for (const std::string& name : limit->governors) {

@@ -48,12 +48,10 @@ constexpr std::string_view name_of(ForeignPlaces::Outcome outcome) {
   return "unrecorded";
 }
 
-Sight seen(const kube::Node& node) {
+Sight seen(const limits::Desk& desk, const kube::Node& node) {
   const std::string* reason = node.annotation(Turnstile::kBreakGlass);
-  return {.exists = true,
-          .uid = node.uid,
-          .facts = limits::facts_of(node),
-          .break_glass = reason ? *reason : std::string()};
+  return {
+      .exists = true, .uid = node.uid, .facts = desk.facts_of(node), .break_glass = reason ? *reason : std::string()};
 }
 
 std::string break_glass_in(kube::JsonView object) {
@@ -322,7 +320,7 @@ Task<bool> Turnstile::somebody_decides() {
 Sight Turnstile::cached(const std::string& node) const {
   const kube::Node* known = p_.nodes.find(node);
   if (!known) return {};
-  return seen(*known);
+  return seen(p_.desk, *known);
 }
 
 Task<std::optional<Sight>> Turnstile::look_at(std::string node) {
@@ -348,7 +346,7 @@ Task<void> Turnstile::read(std::string node, std::shared_ptr<Look> look) {
   if (!answer && answer.error().not_found()) look->sight = Sight{};
   if (answer) {
     if (const auto read = p_.decoder.decode(*answer)) {
-      look->sight = seen(*read);
+      look->sight = seen(p_.desk, *read);
     }
   }
   look->done.open();
