@@ -73,7 +73,8 @@ std::optional<Fact> fact_of(const kube::Machine& machine) {
   Fact fact;
   fact.kind = Fact::Kind::working;
   fact.actor = shown_stranger(words.actor);
-  fact.what = fmt::format("{} {} {}", words.object, machine.key(), goes ? "is being deleted" : words.work);
+  fact.what =
+      shown_stranger(fmt::format("{} {} {}", words.object, machine.key(), goes ? "is being deleted" : words.work));
   fact.since = since;
   return fact;
 }

@@ -68,6 +68,14 @@ def drain(cluster, node, log_path, *flags):
 
 # --- real ones -----------------------------------------------------------------
 
+def karpenter_definitions(cluster):
+    folder = module_folder(os.path.join(ROOT, "tools", "testcluster", "build", "karpenter"), "sigs.k8s.io/karpenter")
+    for part in ("pkg/apis/crds", "kwok/apis/crds"):
+        cluster.kubectl("apply", "--server-side", "--force-conflicts", "-f", str(folder / part))
+    for crd in ("nodepools.karpenter.sh", "nodeclaims.karpenter.sh", "kwoknodeclasses.karpenter.kwok.sh"):
+        cluster.kubectl("wait", "--for=condition=Established", "--timeout=30s", f"crd/{crd}")
+
+
 class Karpenter(Process):
     """Karpenter with its provider of simulated nodes. A changed label in the pool's template makes its nodes drift, and it
     replaces them, as many at once as the pool's budget says."""
@@ -77,11 +85,7 @@ class Karpenter(Process):
     POOL = "karpenter.sh/nodepool"
 
     def __init__(self, cluster, log_path):
-        folder = module_folder(os.path.join(ROOT, "tools", "testcluster", "build", "karpenter"), "sigs.k8s.io/karpenter")
-        for part in ("pkg/apis/crds", "kwok/apis/crds"):
-            cluster.kubectl("apply", "--server-side", "--force-conflicts", "-f", str(folder / part))
-        for crd in ("nodepools.karpenter.sh", "nodeclaims.karpenter.sh", "kwoknodeclasses.karpenter.kwok.sh"):
-            cluster.kubectl("wait", "--for=condition=Established", "--timeout=30s", f"crd/{crd}")
+        karpenter_definitions(cluster)
         super().__init__(log_path, built("karpenter"), environment={
             "KUBECONFIG": cluster.kubeconfig, "DISABLE_LEADER_ELECTION": "true", "SYSTEM_NAMESPACE": "default",
             "BATCH_IDLE_DURATION": "200ms"})
@@ -109,12 +113,12 @@ class Karpenter(Process):
         self.end()
         for path in (self.CLAIMS, self.POOLS, "/apis/karpenter.kwok.sh/v1alpha1/kwoknodeclasses"):
             for one in self._api.list(path)[0]:
-                _remove(self._api, f"{path}/{one['metadata']['name']}")
+                remove(self._api, f"{path}/{one['metadata']['name']}")
         for node in self._api.list("/api/v1/nodes", labelSelector=self.POOL)[0]:
-            _remove(self._api, f"/api/v1/nodes/{node['metadata']['name']}")
+            remove(self._api, f"/api/v1/nodes/{node['metadata']['name']}")
 
 
-def _remove(api, path):
+def remove(api, path):
     api.delete(path)
     try:
         api.patch(path, {"metadata": {"finalizers": None}})

@@ -2,7 +2,8 @@
 
 import os
 
-from actors import Autoscaler, FlatcarUpdates, Karpenter, Kured, RequestsScript, cordon, drain
+from actors import (
+    Autoscaler, FlatcarUpdates, Karpenter, Kured, RequestsScript, cordon, drain, karpenter_definitions, remove)
 from budgets import BudgetTest
 from careen import free_port, poll
 from harness import UNSAFE, WANTED, profile_config
@@ -139,6 +140,74 @@ class ObserveTest(BudgetTest):
         self.watch.wait_until(self.done(self.node_names[5:8]), 60, "careen's own round")
         self.assertTrue(set(nodes) <= self.out.seen("cordon"))
         self._check_cap(1)
+
+    def test_machines_and_claims(self):
+        """What a Machine, a NodeClaim and a MachineSet say of nodes counts, though the nodes say nothing of it."""
+        of_machine, of_claim = self.node_names[:2]
+        for plural, kind in (("machines", "Machine"), ("machinesets", "MachineSet")):
+            self._serve("cluster.x-k8s.io", "v1beta2", plural, kind)
+        karpenter_definitions(self.cluster)
+        self._stays("machinesets", "e2e", {"spec": {"replicas": 1}})
+        machine = self._stays("machines", "e2e-1", {"status": {"nodeRef": {"name": of_machine}}}, ownerReferences=[
+            {"apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "MachineSet", "name": "e2e", "uid": "e2e"}])
+        claim = self._claim("e2e-claim", of_claim)
+        self._start_all()
+        self.assertEqual(self._group()["used"], 0)
+        self.api.delete(machine)
+        self._used_by("cluster-api")
+        self.api.delete(claim)
+        self._used_by("cluster-api", "karpenter")
+        sets = f"{self.machines}/machinesets/e2e"
+        self.api.patch(sets, {"spec": {"replicas": 2}})
+        self.wait_limit(lambda status: status["groups"][0].get("missing") == 1, 30, "a node to be missing", "all")
+        self.request("waits", self.node_names[10])
+        self.wait_request("waits", lambda one: "cluster-api" in one.get("status", {}).get("message", ""), 30,
+                          "Cluster API to be named")
+        self.assertEqual(self.request_named("waits")["spec"]["state"], "Pending")
+        self.api.patch(sets, {"spec": {"replicas": 1}})
+        self.wait_request_state("waits", "Approved", 60)
+        self._check_cap()
+
+    def _group(self):
+        return self.wait_limit(lambda status: status.get("groups"), 30, "its groups", "all")["status"]["groups"][0]
+
+    @property
+    def machines(self):
+        return f"/apis/cluster.x-k8s.io/v1beta2/namespaces/{self.namespace}"
+
+    def _serve(self, group, version, plural, kind):
+        """A kind of which the server knows no more than its name."""
+        name = f"{plural}.{group}"
+        path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+        self.api.create(path, {
+            "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": {"name": name},
+            "spec": {"group": group, "scope": "Namespaced",
+                     "names": {"plural": plural, "singular": kind.lower(), "kind": kind, "listKind": f"{kind}List"},
+                     "versions": [{"name": version, "served": True, "storage": True, "schema": {"openAPIV3Schema": {
+                         "type": "object", "x-kubernetes-preserve-unknown-fields": True}}}]}})
+        self.addCleanup(self.api.delete, f"{path}/{name}")
+        self.cluster.kubectl("wait", "--for=condition=Established", "--timeout=30s", f"crd/{name}")
+        poll(lambda: self.api.get(f"{self.machines}/{plural}") is not None, 30, f"the API to serve {plural}")
+
+    def _stays(self, plural, name, body, **metadata):
+        """One that nobody lets go while the test lasts; its path."""
+        path = f"{self.machines}/{plural}/{name}"
+        self.api.call("POST", f"{self.machines}/{plural}", {
+            "apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "Machine" if plural == "machines" else "MachineSet",
+            "metadata": {"name": name, "finalizers": ["e2e.careen.dev/stays"], **metadata}, **body})
+        self.addCleanup(remove, self.api, path)
+        return path
+
+    def _claim(self, name, node):
+        path = f"{Karpenter.CLAIMS}/{name}"
+        self.api.call("POST", Karpenter.CLAIMS, {
+            "apiVersion": "karpenter.sh/v1", "kind": "NodeClaim",
+            "metadata": {"name": name, "finalizers": ["e2e.careen.dev/stays"]},
+            "spec": {"nodeClassRef": {"group": "karpenter.kwok.sh", "kind": "KWOKNodeClass", "name": "e2e"},
+                     "requirements": []}})
+        self.addCleanup(remove, self.api, path)
+        self.api.patch(f"{path}/status", {"status": {"nodeName": node}})
+        return path
 
     def test_everybody_at_once(self):
         """Karpenter replaces nodes, Flatcar's operator reboots some, a person drains, a script asks for places, and careen

@@ -13,6 +13,7 @@
 #include "kube/decode.h"
 #include "limits/facts.h"
 #include "limits/limit.h"
+#include "limits/other_objects.h"
 
 namespace {
 
@@ -116,11 +117,43 @@ void take_node(std::string_view text) {
   if (limits::is_not_ready(*node)) expect(down == 1, "a node that is not ready is not down");
 }
 
+// Whatever an object says, the node it names gets one fact of it at most.
+void take_machine(std::string_view text) {
+  kube::AtomPool atoms;
+  for (const kube::MachineKind kind : kube::kMachineKinds) {
+    auto machine = kube::decode_machine(text, kind, atoms);
+    if (!machine) return expect(!machine.error().message.empty(), "refused without a message");
+    kube::Node node;
+    node.name = machine->node;
+    node.uid = machine->node_uid;
+    const bool says = machine->deleting || machine->worked_on;
+    machine->version = 1;
+    limits::OtherObjects others;
+    others.of(kind).put(std::move(*machine));
+    std::vector<Fact> facts;
+    others.add_facts(node, facts);
+    expect(facts.size() <= (says && !node.name.empty() ? 1 : 0), "more facts than there can be");
+    for (const Fact& fact : facts) expect(!fact.actor.empty() && io::printable(fact.actor) == fact.actor, "an actor");
+    for (const Fact& fact : facts) expect(io::printable(fact.what) == fact.what, "a text is not printable");
+    (void)others.set_of(node);
+  }
+  const auto set = kube::decode_machine_set(text);
+  if (set) expect(set->replicas.value_or(0) >= 0, "less than no nodes");
+}
+
+void take_lock(std::string_view text) {
+  const limits::KuredLock lock = limits::parse_kured_lock(text);
+  expect(lock.size() <= 1'000, "more owners than there can be");
+  expect(!lock.contains(""), "a node without a name");
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   take_limit(text);
   take_node(text);
+  take_machine(text);
+  take_lock(text);
   return 0;
 }
