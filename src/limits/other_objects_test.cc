@@ -164,6 +164,17 @@ TEST_F(OtherObjectsTest, WhatASetLacksIsMissing) {
   EXPECT_EQ(numbers(), "0 of 2, 0 missing");
 }
 
+TEST_F(OtherObjectsTest, WhoWaitsForAMissingNodeIsToldWhenTheSetIsComplete) {
+  nodes_in("blue", {"n1", "n2", "n3"});
+  machine_set("blue", 4);
+  workers();
+  take("n1", "profile/p");
+  desk->wait(asking("n2", "profile/p"));
+  EXPECT_THAT(whose_turn(), IsEmpty());
+  machine_set("blue", 3);
+  EXPECT_THAT(whose_turn(), ElementsAre("n2 profile/p"));
+}
+
 TEST_F(OtherObjectsTest, ANodeThatIsDeletedWhileItIsOutIsNotMissingTwice) {
   nodes_in("blue", {"n1", "n2"});
   machine_set("blue", 2);
