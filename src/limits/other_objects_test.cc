@@ -36,7 +36,7 @@ class OtherObjectsTest : public testing::Test, protected DeskWorld {
     for (const Holder& holder : group(name).holders) found.push_back(holder.actor + ": " + holder.what);
     return found;
   }
-  // 3 of 10 are out; only where nothing else changes meanwhile.
+  // "2 of 2, 1 missing": so many are out of so many that may be.
   std::string numbers(const std::string& name = "workers") {
     const GroupState state = group(name);
     return fmt::format("{} of {}, {} missing", state.used, state.cap, state.missing);

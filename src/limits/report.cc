@@ -30,7 +30,8 @@ constexpr const char* kOutSince = "careen_limit_out_since_timestamp_seconds";
 const char* help_of(std::string_view name) {
   if (name == kCap) return "Nodes (or units) of a limit's group that may be out at once.";
   if (name == kUsed) return "Those that are out, by who took them out; one with two actors counts for both.";
-  if (name == kMissingNodes) return "Nodes that were deleted while they were out and have not been replaced, or that a set lacks.";
+  if (name == kMissingNodes)
+    return "Nodes that were deleted while they were out and have not been replaced, or that a set lacks.";
   if (name == kWaiting) return "Nodes that wait for a place in the group.";
   if (name == kOutSince) return "Since when the node is out that an actor has had out for longest.";
   return "Nodes that others have taken out beyond the cap, by who was counted last.";
