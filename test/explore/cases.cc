@@ -56,20 +56,24 @@ constexpr int kCrowd = 10'000;
 // What a proxy or a server in trouble may say of a write that has taken effect.
 constexpr int kMasks[] = {429, 500, 502, 503, 504};
 
+Perturbation crash_at(Trigger trigger, Fate fate) {
+  Perturbation crash;
+  crash.action = Action::crash;
+  crash.trigger = trigger;
+  crash.fate = fate;
+  crash.span = io::seconds{1};
+  // When a successor has just taken over.
+  crash.delay = io::seconds{17};
+  return crash;
+}
+
 // The write that triggers it is lost, passes, or arrives late; or it passes, and its answer says something else.
 std::vector<Perturbation> faults_of(Target target, int count) {
   std::vector<Perturbation> faults;
   for (const auto& [kind, fate] :
        {std::pair{Trigger::Kind::before_write, Fate::lost}, std::pair{Trigger::Kind::before_write, Fate::late},
         std::pair{Trigger::Kind::after_write, Fate::passes}}) {
-    Perturbation crash;
-    crash.action = Action::crash;
-    crash.trigger = {kind, {}, target, count};
-    crash.fate = fate;
-    crash.span = io::seconds{1};
-    // When a successor has just taken over.
-    crash.delay = io::seconds{17};
-    faults.push_back(crash);
+    faults.push_back(crash_at({kind, {}, target, count}, fate));
   }
   for (const int code : kMasks) {
     Perturbation mask;
@@ -192,6 +196,25 @@ void add_clocks(SystematicCases& all) {
   }
 }
 
+// Whoever led dies while a node's admission is on its way, and then the node has to let others go first: its place is
+// not free for them as long as the write may still arrive.
+void add_overtaken(SystematicCases& all) {
+  Campaign campaign = small_campaign(2, false);
+  Plan& plan = campaign.settings.plans.front();
+  plan.stagger.reset();
+  plan.affinity = true;
+  campaign.edits.push_back({io::seconds{8}, campaign.nodes.front().name, Edit::Kind::pod});
+  const Outcome undisturbed = run_undisturbed(campaign);
+  if (undisturbed.failed()) {
+    all.failed.push_back(undisturbed);
+    return;
+  }
+  for (int count = 1; count <= undisturbed.writes.at(Target::nodes); ++count) {
+    Perturbation crash = crash_at({Trigger::Kind::before_write, {}, Target::nodes, count}, Fate::late);
+    add_case("overtaken", campaign, undisturbed, {crash}, all);
+  }
+}
+
 // Records that grow with the number of nodes stay within what the API server takes.
 void add_crowd(SystematicCases& all) {
   Systematic one;
@@ -211,6 +234,7 @@ Outcome run(const Systematic& one, const RunOptions& options) {
 SystematicCases systematic_cases(Family family) {
   SystematicCases all;
   if (family == Family::profiles) {
+    add_overtaken(all);
     add_isolation(all);
     add_clocks(all);
   }

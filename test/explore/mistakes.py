@@ -88,10 +88,6 @@ MISTAKES = [
         (SETTLER, "  kube::Json touch = kube::Json::object();\n",
          "  if (MISTAKE) co_return Look::never;\n  kube::Json touch = kube::Json::object();\n"),
     ]),
-    ("inherited", "what a predecessor has admitted is forgotten", ["limit"], [
-        (INHERITANCE, "  co_await p_.settler.settle(std::move(write));",
-         "  if (!MISTAKE) co_await p_.settler.settle(std::move(write));"),
-    ]),
     ("no-fencing", "a leader does not look whether another has taken the ledger over", ["ledger"], [
         (LEDGER, "  return record.writer != options_->identity || record.epoch != epoch_;",
          "  if (MISTAKE) return false;\n  return record.writer != options_->identity || record.epoch != epoch_;"),
@@ -173,6 +169,10 @@ MISTAKES = [
 
 # Looked for in the systematic cases.
 SYSTEMATIC_MISTAKES = [
+    ("inherited", "what a predecessor has admitted is forgotten", ["limit"], [
+        (INHERITANCE, "  co_await p_.settler.settle(std::move(write));",
+         "  if (!MISTAKE) co_await p_.settler.settle(std::move(write));"),
+    ]),
     ("clock-unheeded", "timers stay as they are when the clock is set", ["transition"], [
         ("controllers/profiles/hosted.cc", "{ controller_.clock_stepped(); }",
          "{ if (!MISTAKE) controller_.clock_stepped(); }"),
@@ -303,6 +303,14 @@ REQUEST_MISTAKES = [
     ]),
     ("two-on-a-node", "a request does not wait for another one of its node", ["request"], [
         (REQUEST_DECIDE, "if (!world.busy_with.empty()) {", "if (!world.busy_with.empty() && !MISTAKE) {"),
+    ]),
+    ("taken-back", "what has begun goes back to being approved, as in the program that careen replaces", ["request"], [
+        (REQUEST_WRITES, "const State state = why.rejects() ? State::rejected : State::completed;",
+         "const State state = MISTAKE ? State::approved : why.rejects() ? State::rejected : State::completed;"),
+    ]),
+    ("evidence-unheeded", "nobody notices that an actor has died at work", ["request"], [
+        (REQUEST_DECIDE, "if (!passed(decision, quiet, evidence, now)) return;",
+         "if (MISTAKE || !passed(decision, quiet, evidence, now)) return;"),
     ]),
 ]
 ALL = MISTAKES + SYSTEMATIC_MISTAKES + DRAIN_MISTAKES + REQUEST_MISTAKES

@@ -69,6 +69,7 @@ Outcome run_undisturbed(const Campaign& campaign, const RunOptions& options) {
   const io::Duration last_event = campaign.last_event(), pause = campaign.longest_pause();
   while (!stage.violated() && stage.now() < std::max(last_event, stage.last_write()) + pause) {
     if (stage.now() > kLongest) {
+      stage.invariants.check_guests();
       stage.invariants.violate("converge", "the undisturbed campaign does not come to an end");
       break;
     }
@@ -109,6 +110,7 @@ Outcome run_case(const Case& one, const Expectation& expected, const RunOptions&
   const double late = stage.swept_late();
   while (!stage.violated() && stage.end_states() != expected.nodes) {
     if (stage.now() >= limit) {
+      stage.invariants.check_guests();
       stage.invariants.violate("converge", fmt::format("{} of calm did not lead to the expected end:{}",
                                                        io::format_duration(expected.takes + kRecovery),
                                                        differences(expected.nodes, stage.end_states())));
