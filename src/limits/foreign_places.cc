@@ -26,6 +26,11 @@ budget::Admission marker_of(const Limit& limit, io::Wall now) {
   return {.uid = limit.uid, .node = limit.name, .by = std::string(kMarker) + limit.name, .since = now, .counts = false};
 }
 
+bool is_leaving_by_others(std::vector<Fact> facts) {
+  std::erase_if(facts, [](const Fact& fact) { return fact.own; });
+  return leaving_by(facts) != nullptr;
+}
+
 }  // namespace
 
 bool makes_wait(const Limit& limit) {
@@ -99,7 +104,9 @@ Task<ForeignPlaces::Answer> ForeignPlaces::evict(Attempt attempt) {
   if (known != entries_.end() && known->second.placed) {
     co_return co_await record(attempt.node, Outcome::placed, attempt.patience);
   }
-  if (p_.desk.placed(attempt.node)) co_return Answer{Outcome::placed};
+  // Careen has the node out. Whoever empties it beside that is not through when careen is.
+  const bool shared = p_.desk.placed(attempt.node);
+  if (shared && (attempt.dry_run || !is_leaving_by_others(attempt.facts))) co_return Answer{Outcome::placed};
 
   const std::string actor = foreign_actor(attempt.facts, attempt.actor);
   Entry entry = known != entries_.end()
@@ -119,6 +126,7 @@ Task<ForeignPlaces::Answer> ForeignPlaces::evict(Attempt attempt) {
     co_return Answer{Outcome::waits, answer.text};
   }
   if (!give_place(attempt.node, entry)) {
+    if (shared) co_return Answer{Outcome::placed};
     co_return Answer{Outcome::full, "the ledger has no room for another place; what it holds has to end first"};
   }
   entries_.insert_or_assign(attempt.node, std::move(entry));
@@ -198,8 +206,8 @@ void ForeignPlaces::begin(const Limit& limit) {
     if (!limit.selects(node) || p_.desk.placed(node.name)) return;
     std::vector<Fact> facts = p_.desk.facts_of(node);
     // Who is of careen takes its place by itself.
+    if (!is_leaving_by_others(facts)) return;
     std::erase_if(facts, [](const Fact& fact) { return fact.own; });
-    if (!leaving_by(facts)) return;
     const std::string actor = foreign_actor(facts);
     Entry entry{.uid = node.uid,
                 .who = foreign_who(actor),

@@ -95,6 +95,21 @@ TEST_F(ForeignPlacesTest, TheRefusedWaitAndAreNotCounted) {
   EXPECT_EQ(evict("n2").outcome, Outcome::admitted);
 }
 
+TEST_F(ForeignPlacesTest, WhoEmptiesANodeOfCareensStaysWhenCareenIsThrough) {
+  desk->take({"n1", nodes.find("n1")->uid, "profile/p", "profile/p", loop->wall_now()});
+  cordon("n1");
+  EXPECT_TRUE(evict("n1").allowed());
+  EXPECT_THAT(recorded(), testing::Contains("foreign/kubectl n1"));
+  desk->release("n1", "profile/p");
+  time.settle();
+  EXPECT_EQ(group("workers").used, 1);
+  cordon("n2");
+  EXPECT_EQ(evict("n2").outcome, Outcome::waits);
+  node("n1");
+  time.settle();
+  EXPECT_EQ(places->placed(), 0u);
+}
+
 TEST_F(ForeignPlacesTest, ADryRunChangesNothing) {
   cordon("n1");
   EXPECT_TRUE(evict("n1", "ana", true).allowed());

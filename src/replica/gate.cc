@@ -29,6 +29,7 @@ Gate::Gate(GateParts parts)
                   .log = p_.log,
                   .break_glass_group = p_.break_glass_group,
                   .decides = [this] { return decides(); },
+                  .knows_nodes = p_.knows_nodes,
                   .knows_pods = p_.knows_pods,
                   .ask_leader = [this](std::string path, std::string review) -> Task<io::Result<std::string>> {
                     if (!reach_.ask_leader) return no_way();

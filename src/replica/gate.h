@@ -43,7 +43,7 @@ struct GateParts {
   std::function<bool()> leads;        // the lock is held now
   std::function<bool()> others_know;  // the controllers here have taken the places that were theirs
   std::function<void()> watch_pods;   // from now on
-  std::function<bool()> knows_pods;
+  std::function<bool()> knows_nodes, knows_pods;
 };
 
 class Gate {

@@ -50,6 +50,20 @@ ModelProcess::ModelProcess(io::VirtualTime& time, sim::Cluster& cluster, std::st
 
 ModelProcess::~ModelProcess() = default;
 
+void ModelProcess::serve_webhooks(turnstile::Reach reach) {
+  webhooks_.add(replica_->webhooks({}));
+  replica_->webhooks_served(std::move(reach));
+}
+
+void ModelProcess::ask(io::ServerRequest request, std::function<void(io::ServerResponse)> tell) {
+  scope_.spawn(answer(std::move(request), std::move(tell)));
+}
+
+io::Task<void> ModelProcess::answer(io::ServerRequest request, std::function<void(io::ServerResponse)> tell) {
+  auto response = co_await webhooks_.answer(std::move(request));
+  tell(std::move(response));
+}
+
 io::Task<void> ModelProcess::main() { exit_code_ = co_await replica_->main(); }
 
 }  // namespace careen::replica

@@ -19,6 +19,8 @@
 #include "io/time.h"
 #include "io/virtual_time.h"
 #include "replica/replica.h"
+#include "turnstile/reach.h"
+#include "web/routes.h"
 
 namespace careen::sim {
 struct Cluster;
@@ -58,6 +60,10 @@ class ModelProcess {
   void step_clock(io::Duration by) { time_.step_clock(*loop_, by); }
   // As by SIGTERM.
   void stop() { replica_->stop(); }
+  // From now on it answers what the API server, and other replicas, ask at its webhooks.
+  void serve_webhooks(turnstile::Reach reach);
+  // What arrives there. `tell` is called on its own loop, unless it dies before it has an answer.
+  void ask(io::ServerRequest request, std::function<void(io::ServerResponse)> tell);
   // Once it has ended by itself.
   std::optional<int> exit_code() const { return exit_code_; }
 
@@ -67,6 +73,7 @@ class ModelProcess {
  private:
   static constexpr const char* kConfig = "/etc/careen/maintenance.yaml";
   io::Task<void> main();
+  io::Task<void> answer(io::ServerRequest request, std::function<void(io::ServerResponse)> tell);
 
   io::VirtualTime& time_;
   std::string name_;
@@ -77,6 +84,7 @@ class ModelProcess {
   std::unique_ptr<io::MailClient> mail_;
   std::unique_ptr<Replica> replica_;
   std::optional<int> exit_code_;
+  web::Routes webhooks_;
   io::Scope scope_;
 };
 

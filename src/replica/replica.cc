@@ -186,6 +186,7 @@ void Replica::Core::open_gate(io::Random& random, const io::Log& log) {
             });
           },
       .watch_pods = [this] { watches_for_controllers_.pods([] {}); },
+      .knows_nodes = [this] { return nodes_.synced(); },
       .knows_pods = [this] { return pod_watch_.synced(); }});
 }
 

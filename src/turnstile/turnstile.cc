@@ -164,6 +164,8 @@ AdmissionVerdict Turnstile::break_glass(const Question& question, const std::str
   return allow("break-glass");
 }
 
+bool Turnstile::knows_limits() const { return p_.desk.is_known() && p_.knows_nodes(); }
+
 bool Turnstile::enforced(std::string_view node) const {
   return std::ranges::any_of(p_.desk.limits_of(node), [](const limits::Limit* limit) {
     return limits::makes_wait(*limit) && limit->mode == limits::Mode::enforce;
@@ -182,7 +184,7 @@ Task<AdmissionVerdict> Turnstile::judge_deletion(const kube::AdmissionRequest& r
   std::string reason = reason_of(request);
   if (reason.empty()) reason = break_glass_in(machine);
   const bool ends_already = !text(machine["metadata"]["deletionTimestamp"]).empty();
-  if (question.node.empty() || ends_already || (p_.desk.is_known() && !enforced(question.node))) {
+  if (question.node.empty() || ends_already || (knows_limits() && !enforced(question.node))) {
     return at_once(allow("unconcerned"));
   }
   if (!reason.empty() || (!own_user_.empty() && question.user == own_user_)) {
@@ -231,7 +233,7 @@ Task<std::optional<bool>> Turnstile::stays(kube::Resource resource, std::string 
 }
 
 Task<AdmissionVerdict> Turnstile::about_eviction(Question question, std::string reason) {
-  if (!p_.desk.is_known() || !p_.knows_pods()) co_return co_await pass_on(std::move(question));
+  if (!knows_limits() || !p_.knows_pods()) co_return co_await pass_on(std::move(question));
   const auto found = p_.pods.find(question.ns, question.pod);
   limits::EvictedPod pod = limits::evicted_pod(found ? &*found : nullptr);
   // Another replica has seen it.
@@ -260,7 +262,7 @@ Task<AdmissionVerdict> Turnstile::about_eviction(Question question, std::string 
 
 Task<AdmissionVerdict> Turnstile::about_node(Question question, std::string reason) {
   if (!reason.empty()) co_return break_glass(question, reason);
-  if (!p_.desk.is_known()) co_return co_await pass_on(std::move(question));
+  if (!knows_limits()) co_return co_await pass_on(std::move(question));
   if (!enforced(question.node)) co_return allow("unconcerned");
   Sight sight = cached(question.node);
   if (!sight.exists) co_return allow("unconcerned");

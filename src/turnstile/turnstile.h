@@ -67,7 +67,8 @@ struct TurnstileParts {
   io::Log log = {};
   std::string break_glass_group = {};  // whose members are never refused; empty: none
   std::function<bool()> decides;       // this replica leads, and knows enough
-  std::function<bool()> knows_pods;    // the first list of pods is complete
+  std::function<bool()> knows_nodes;   // the first list of nodes is complete
+  std::function<bool()> knows_pods;    // the same of pods
   AskLeader ask_leader;
 };
 
@@ -104,6 +105,8 @@ class Turnstile {
   std::string reason_of(const kube::AdmissionRequest& request) const;
   Verdict break_glass(const Question& question, const std::string& reason);
   bool enforced(std::string_view node) const;
+  // Of which limits a node is. One that this replica has not heard of yet is of none as far as it knows.
+  bool knows_limits() const;
   io::Task<Verdict> about_eviction(Question question, std::string reason);
   io::Task<Verdict> about_node(Question question, std::string reason);
   io::Task<Verdict> decide(Question question, Sight sight);

@@ -50,6 +50,7 @@ class TurnstileTest : public testing::Test, public limits::DeskWorld {
             .problems = problems,
             .break_glass_group = "site-reliability",
             .decides = [this] { return leads; },
+            .knows_nodes = [this] { return nodes_known; },
             .knows_pods = [this] { return pods_known; },
             .ask_leader = [this](std::string path, std::string review) { return leader(path, std::move(review)); }};
   }
@@ -130,7 +131,7 @@ class TurnstileTest : public testing::Test, public limits::DeskWorld {
   std::string leaders_answer;
   io::Duration leader_takes{};
   bool leads = true;
-  bool pods_known = true;
+  bool nodes_known = true, pods_known = true;
   io::Scope work{*loop};
   std::optional<limits::ForeignPlaces> places;
   std::optional<Turnstile> turnstile;
@@ -279,6 +280,21 @@ TEST_F(TurnstileTest, WithoutItsCachesAReplicaAsksToo) {
   leaders_answer = R"({"response":{"allowed":true}})";
   EXPECT_TRUE(evict("p-n1").allowed);
   EXPECT_EQ(asked.size(), 1u);
+}
+
+// It takes no node for one that no limit is about only because it has not heard of any yet.
+TEST_F(TurnstileTest, WithoutTheNodesAReplicaAsksToo) {
+  leads = false;
+  nodes_known = false;
+  remove_node("n1");
+  desk->known();
+  leaders_answer = R"({"response":{"allowed":false,"status":{"code":429}}})";
+  EXPECT_FALSE(evict("p-n1").allowed);
+  EXPECT_EQ(asked.size(), 1u);
+  enforce();
+  node("n2");
+  EXPECT_FALSE(cordon(cordoning("n1")).allowed);
+  EXPECT_EQ(asked.size(), 2u);
 }
 
 TEST_F(TurnstileTest, CareenItselfIsNeverRefused) {

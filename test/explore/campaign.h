@@ -58,6 +58,7 @@ struct Edit {
     budget,  // this many pods of the workload may be unavailable from now on
     create,  // the object is made, in the collection of that path
     erase,   // the object of that path is deleted
+    change,  // the object of that path is changed, if it is there
   };
   io::Duration at{};
   std::string node;
@@ -75,6 +76,7 @@ struct Campaign {
   std::vector<Edit> edits;          // in order of time
   bool drains = false;              // nodes have kubelets, pods live on them, and there are NodeMaintenance objects
   std::vector<Workload> workloads;
+  bool asks = false;  // the API server asks careen about evictions
   std::vector<std::shared_ptr<const Guest>> guests;
 
   // Nothing of people, and no time of the day, comes after this.

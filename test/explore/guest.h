@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "io/time.h"
 #include "kube/json.h"
@@ -22,8 +23,23 @@ using Report = std::function<void(std::string rule, std::string what)>;
 
 struct Circumstances {
   bool by_careen = false;
-  bool exact = false;     // so far nobody has lost what only the ledger knows, so limits hold
-  bool informed = false;  // careen has heard of what others have done, but for the last few seconds
+  bool exact = false;          // so far nobody has lost what only the ledger knows, so limits hold
+  bool informed = false;       // careen has heard of what others have done, but for the last few seconds
+  io::Duration leads_since{};  // whoever has the lock now has had it since then
+};
+
+// What becomes of an eviction that somebody asks the API server for.
+enum class Passage {
+  unasked,  // it passes, since careen has not registered its webhook
+  lost,     // it passes, since careen does not answer
+  open,     // it passes, since nobody has decided for a minute
+  allowed,
+  refused,
+};
+std::string_view name_of(Passage passage);
+struct Evicted {
+  std::string node, user;
+  Passage passage;
 };
 
 class GuestWatch {
@@ -31,6 +47,7 @@ class GuestWatch {
   virtual ~GuestWatch() = default;
   // Each change of a node, of the ledger and of the controller's own objects.
   virtual void changed(const sim::Change& change, const Circumstances& circumstances) = 0;
+  virtual void evicted(const Evicted&, const Circumstances&) {}
   // Careen has come to rest.
   virtual void check_end() = 0;
 };
@@ -41,6 +58,13 @@ struct Hands {
   std::function<void(io::Duration after, std::function<void()> act)> later;
   std::function<sim::Text(std::string_view path)> read;
   std::function<void(const std::string& path, const kube::Json& patch)> merge;  // into an object that is there
+  std::function<void(const std::string& path, const kube::Json& object)> put;
+  // Of a pod in the default namespace. `tell`: whether it is gone.
+  struct Eviction {
+    std::string pod, node, user;
+    std::function<void(bool)> tell;
+  };
+  std::function<void(Eviction)> evict;
   std::function<void(std::string_view node, bool cordoned)> cordon;
 };
 
@@ -48,6 +72,7 @@ class GuestActors {
  public:
   virtual ~GuestActors() = default;
   virtual void changed(const sim::Change& change) = 0;
+  virtual bool busy() const { return false; }
 };
 
 class Guest {
@@ -57,6 +82,8 @@ class Guest {
   // Careen writes objects of that collection for it, besides those of its kind; its watch is told of them.
   virtual bool writes(std::string_view) const { return false; }
   virtual std::unique_ptr<GuestActors> actors(Hands) const { return nullptr; }
+  // Of kinds that the cluster has besides its own.
+  virtual std::vector<kube::Json> definitions() const { return {}; }
   // Such labels and annotations of nodes are its own to write.
   virtual bool owns(std::string_view key) const = 0;
   // Of an admission: it lasts for as long as its object wants it.

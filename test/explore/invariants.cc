@@ -151,15 +151,24 @@ bool Invariants::is_written_for_guests(std::string_view collection) const {
   return std::any_of(guests_.begin(), guests_.end(), [&](const Joined& one) { return one.guest.writes(collection); });
 }
 
-void Invariants::tell_guests(const sim::Change& change) {
+Circumstances Invariants::circumstances(bool by_careen) const {
   const bool lost = lock_tampered_ || ledger_missing_ || ledger_back_ ||
                     std::any_of(processes_.begin(), processes_.end(), [this](const auto& process) {
                       return process.second.ledger_again || may_lack_ledger(process.second);
                     });
-  const Circumstances circumstances{.by_careen = process_of(change.by) != nullptr,
-                                    .exact = !lost,
-                                    .informed = time_.now() >= unseeing_until_ && time_.now() >= disturbed_until_};
-  for (const Joined& one : guests_) one.watch->changed(change, circumstances);
+  return {.by_careen = by_careen,
+          .exact = !lost,
+          .informed = time_.now() >= unseeing_until_ && time_.now() >= disturbed_until_,
+          .leads_since = lock_taken_.time_since_epoch()};
+}
+
+void Invariants::tell_guests(const sim::Change& change) {
+  const Circumstances now = circumstances(process_of(change.by) != nullptr);
+  for (const Joined& one : guests_) one.watch->changed(change, now);
+}
+
+void Invariants::evicted(const Evicted& what) {
+  for (const Joined& one : guests_) one.watch->evicted(what, circumstances(false));
 }
 
 void Invariants::check_drained(const std::string& process, const std::string& node, std::string_view owner) {

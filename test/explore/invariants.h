@@ -114,6 +114,7 @@ class Invariants {
   void refused(const sim::Sending& sending, int code);
   void served(const sim::Sending& sending, const kube::Response& response);
   void changed(const sim::Change& change);
+  void evicted(const Evicted& what);
   void message(const sim::Outside::Message& message) { messages_.arrived(message); }
   // Prometheus has answered, and whether it allows maintenance.
   void query_answered(bool allows, io::Duration latency);
@@ -188,6 +189,7 @@ class Invariants {
   bool is_a_guests(std::string_view key) const;
   bool is_written_for_guests(std::string_view collection) const;
   void tell_guests(const sim::Change& change);
+  Circumstances circumstances(bool by_careen) const;
   void further_lock_changed(const sim::Change& change, Process* process, kube::LockKind kind);
   void check_recorded(const sim::Sending& sending, Process& process);
   void check_admission_sent(const sim::Sending& sending, Process& process, const NodeFacts& node,
@@ -219,6 +221,7 @@ class Invariants {
   std::map<std::string, NodeFacts, std::less<>> nodes_;
   std::map<std::string, Admitted, std::less<>> admitted_;  // by node
   std::string lock_holder_;
+  io::Steady lock_taken_{};
   std::string ledger_writer_;
   // A large one takes its time to be read.
   mutable sim::Text ledger_text_;

@@ -142,7 +142,8 @@ void Invariants::lease_changed(const sim::Change& change) {
   }
   const auto lease = Json::parse(*change.object);
   const JsonView spec = (*lease)["spec"];
-  lock_holder_ = deleted ? "" : text_at(spec, "holderIdentity");
+  const std::string before = std::exchange(lock_holder_, deleted ? "" : text_at(spec, "holderIdentity"));
+  if (before != lock_holder_) lock_taken_ = time_.now();
   if (!process || lock_holder_ != process->identity) return;
   const auto sent = process->renewals.find(text_at(spec, "renewTime"));
   if (sent != process->renewals.end()) process->renewed = sent->second;

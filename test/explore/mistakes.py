@@ -35,6 +35,7 @@ LEDGER = "budget/ledger.cc"
 COUNT = "limits/desk_count.cc"
 REQUEST_DECIDE = "controllers/requests/decide.cc"
 REQUEST_WRITES = "controllers/requests/controller_writes.cc"
+FOREIGN = "limits/foreign_places.cc"
 
 # Name, what it is, the rules that may find it ("abort": an assertion of careen's own), and the changes: file, text,
 # mistaken text.
@@ -311,6 +312,19 @@ REQUEST_MISTAKES = [
     ("evidence-unheeded", "nobody notices that an actor has died at work", ["request"], [
         (REQUEST_DECIDE, "if (!passed(decision, quiet, evidence, now)) return;",
          "if (MISTAKE || !passed(decision, quiet, evidence, now)) return;"),
+    ]),
+    ("follower-allows", "a replica that does not lead lets everybody pass", ["queue", "cap"], [
+        ("turnstile/turnstile.cc", "if (!p_.decides()) co_return co_await pass_on(std::move(question));\n  silence_.end();",
+         "if (!p_.decides() && MISTAKE) co_return allow(\"leader\");\n"
+         "  if (!p_.decides()) co_return co_await pass_on(std::move(question));\n  silence_.end();"),
+    ]),
+    ("yes-unrecorded", "an eviction is allowed while the place of its node is still on the way to the ledger", ["queue"], [
+        (FOREIGN, "if (entry != entries_.end() && entry->second.recorded) co_return Answer{outcome};",
+         "if (entry != entries_.end() && (entry->second.recorded || MISTAKE)) co_return Answer{outcome};"),
+    ]),
+    ("line-lost", "whoever is refused does not stand in line", ["turn", "queue"], [
+        (FOREIGN, "entry.in_line = true;\n    p_.desk.wait(asking_of(attempt.node, entry));",
+         "entry.in_line = true;\n    if (!MISTAKE) p_.desk.wait(asking_of(attempt.node, entry));"),
     ]),
 ]
 ALL = MISTAKES + SYSTEMATIC_MISTAKES + DRAIN_MISTAKES + REQUEST_MISTAKES

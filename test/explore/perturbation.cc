@@ -83,7 +83,8 @@ constexpr std::array<std::string_view, kActions> kNames{"lose it",
                                                         "break a webhook of evictions",
                                                         "forge holds",
                                                         "forge an outbox",
-                                                        "set the clock"};
+                                                        "set the clock",
+                                                        "lose the webhook"};
 
 bool concerns_a_lease(Action action) { return action >= Action::delete_lease && action <= Action::end_lease; }
 bool concerns_a_write(Action action) { return action <= Action::slow_answer; }
@@ -286,6 +287,12 @@ void add_webhooks(Apart apart, bool drains) {
   broken.code = apart.draw.of({403, 500});
 }
 
+// Of one case in three: the webhook is lost.
+void add_losses(Apart apart) {
+  if (!apart.draw.one_in(3)) return;
+  for (int i = apart.draw.between(1, 2); i > 0; --i) apart.add(Action::lose_webhook);
+}
+
 }  // namespace
 
 io::Duration clock_after(uint64_t choice) {
@@ -351,6 +358,7 @@ std::vector<Perturbation> draw_perturbations(uint64_t seed, const Campaign& camp
   add_forgeries({seed ^ 0x666f726765ULL, campaign, horizon, list});
   add_steps({seed ^ 0x636c6f636bULL, campaign, horizon, list});
   add_webhooks({seed ^ 0x776562686f6f6bULL, campaign, horizon, list}, campaign.drains);
+  if (campaign.asks) add_losses({seed ^ 0x6c6f7373ULL, campaign, horizon, list});
   return list;
 }
 

@@ -108,8 +108,10 @@ enum class Action {
   forge_outbox,  // messages that careen never wrote
   // To the wall clock of a process.
   step_clock,
+  // To whoever asks careen.
+  lose_webhook,  // for `span` the API server reaches no replica; or replicas do not reach each other
 };
-inline constexpr int kActions = static_cast<int>(Action::step_clock) + 1;
+inline constexpr int kActions = static_cast<int>(Action::lose_webhook) + 1;
 // No clock is ever set further off than this.
 inline constexpr io::Duration kFurthestOff = io::seconds{25};
 // By how much it is off afterwards, for `choice`: often it is set right. And the choice that sets it so.

@@ -1,10 +1,12 @@
 // Those who make MaintenanceRequests: when one is approved they do their errand step by step, and some die on the way.
+// And those who do not ask careen at all.
 #pragma once
 
 #include <map>
 #include <memory>
 #include <string>
 
+#include "foreign_drains.h"
 #include "guest.h"
 #include "requests_plan.h"
 
@@ -13,9 +15,10 @@ namespace careen::explore {
 class RequestsActors final : public GuestActors {
  public:
   RequestsActors(std::shared_ptr<const RequestsPlan> plan, Hands hands)
-      : plan_(std::move(plan)), hands_(std::move(hands)) {}
+      : plan_(std::move(plan)), hands_(std::move(hands)), drains_(plan_, hands_) {}
 
   void changed(const sim::Change& change) override;
+  bool busy() const override { return drains_.busy(); }
 
  private:
   void begin(const std::string& request, const Errand& errand);
@@ -28,6 +31,7 @@ class RequestsActors final : public GuestActors {
   std::shared_ptr<const RequestsPlan> plan_;
   Hands hands_;
   std::map<std::string, std::string> states_;  // of requests, as they were last seen
+  ForeignDrains drains_;
 };
 
 }  // namespace careen::explore

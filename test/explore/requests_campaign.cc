@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <memory>
+#include <set>
 #include <utility>
 
 #include "controllers/requests/hosted.h"
@@ -19,6 +20,24 @@ using kube::Json;
 
 namespace {
 
+// The model does not know the kind by itself.
+Json webhooks_definition() {
+  const std::string group = "admissionregistration.k8s.io", plural = "validatingwebhookconfigurations";
+  Json definition = Json::object({{"apiVersion", "apiextensions.k8s.io/v1"}, {"kind", "CustomResourceDefinition"}});
+  definition.set({"metadata", "name"}, plural + "." + group);
+  definition.set({"metadata", "annotations", "api-approved.kubernetes.io"}, "unapproved, a test");
+  definition.set({"spec", "group"}, group).set({"spec", "scope"}, "Cluster");
+  definition.set({"spec", "names"}, Json::object({{"plural", plural},
+                                                  {"singular", "validatingwebhookconfiguration"},
+                                                  {"kind", "ValidatingWebhookConfiguration"},
+                                                  {"listKind", "ValidatingWebhookConfigurationList"}}));
+  Json version = Json::object({{"name", "v1"}, {"served", true}, {"storage", true}});
+  version.set({"schema", "openAPIV3Schema"},
+              Json::object({{"type", "object"}, {"x-kubernetes-preserve-unknown-fields", true}}));
+  definition.set({"spec", "versions"}, Json::array({std::move(version)}));
+  return definition;
+}
+
 class RequestsGuest final : public Guest {
  public:
   explicit RequestsGuest(std::shared_ptr<const RequestsPlan> plan) : plan_(std::move(plan)) {}
@@ -26,8 +45,11 @@ class RequestsGuest final : public Guest {
   std::shared_ptr<const controllers::Choice> choice() const override { return requests::kind().usual(); }
   bool owns(std::string_view) const override { return false; }
   // A node that is gone is missed for an hour.
-  bool claims(std::string_view by) const override { return by == "missing"; }
-  bool writes(std::string_view collection) const override { return collection == kLimitsPath; }
+  bool claims(std::string_view by) const override { return by == "missing" || by.starts_with("queue/"); }
+  bool writes(std::string_view collection) const override {
+    return collection == kLimitsPath || collection == kWebhooksPath;
+  }
+  std::vector<Json> definitions() const override { return {webhooks_definition()}; }
   std::unique_ptr<GuestActors> actors(Hands hands) const override {
     return std::make_unique<RequestsActors>(plan_, std::move(hands));
   }
@@ -46,10 +68,12 @@ Json object(const char* kind, std::string_view name) {
 }
 
 // A dead actor's place is free again after a minute, so that a campaign lives to see it.
-Json limit_of(const Cap& cap) {
+Json limit_of(const RequestsPlan& plan) {
+  const Cap& cap = plan.cap;
   Json limit = object("MaintenanceLimit", "node");
   limit.set({"spec", "maxUnavailable"}, static_cast<int64_t>(cap.nodes));
   limit.set({"spec", "count"}, cap.counts_others ? "All" : "Policies");
+  if (plan.queues && *plan.queues == io::Duration{}) limit.set({"spec", "mode"}, "Queue");
   if (cap.by_zone) limit.set({"spec", "groupBy"}, Json::array({kZone}));
   limit.set({"spec", "timeouts", "approvedSeconds"}, int64_t{60});
   limit.set({"spec", "timeouts", "evidenceSeconds"}, int64_t{60});
@@ -101,8 +125,38 @@ void let_people_cordon(Draw& draw, Campaign& campaign) {
   }
 }
 
+// On nodes that nobody else cordons, so that it is clear who has them. Not all of them are about to be people.
+void draw_drains(Draw& draw, Campaign& campaign, RequestsPlan& plan) {
+  std::set<std::string> cordoned;
+  for (const Edit& edit : campaign.edits) {
+    if (edit.kind == Edit::Kind::cordon) cordoned.insert(edit.node);
+  }
+  for (const auto& [request, errand] : plan.errands) {
+    if (errand.cordons) cordoned.insert(errand.node);
+  }
+  for (const NodePlan& node : campaign.nodes) {
+    if (cordoned.contains(node.name) || draw.one_in(3)) continue;
+    ForeignDrain drain;
+    drain.node = node.name;
+    drain.at = draw.between(seconds{2}, minutes{3});
+    drain.user = draw.of({"ana", "ben", "system:serviceaccount:ops:upgrader"});
+    drain.pods = draw.between(1, 3);
+    drain.works_for = draw.between(seconds{1}, seconds{40});
+    if (draw.one_in(6)) drain.patience = draw.between(seconds{10}, minutes{2});
+    plan.drains.push_back(std::move(drain));
+  }
+}
+
 void join(Campaign& campaign, std::shared_ptr<RequestsPlan> plan) {
-  campaign.edits.push_back({io::Duration{0}, {}, Edit::Kind::create, std::string(kLimitsPath), limit_of(plan->cap)});
+  campaign.asks = plan->queues.has_value();
+  campaign.edits.push_back({io::Duration{0}, {}, Edit::Kind::create, std::string(kLimitsPath), limit_of(*plan)});
+  if (campaign.asks && *plan->queues > io::Duration{}) {
+    campaign.edits.push_back({*plan->queues,
+                              {},
+                              Edit::Kind::change,
+                              std::string(kLimitsPath) + "/node",
+                              Json::object({{"spec", Json::object({{"mode", "Queue"}})}})});
+  }
   campaign.edits = in_order(std::move(campaign.edits));
   campaign.guests = {std::make_shared<RequestsGuest>(std::move(plan))};
 }
@@ -116,6 +170,12 @@ Campaign draw_requests_campaign(uint64_t seed) {
   plan->cap = {.nodes = draw.between(1, 3), .by_zone = draw.one_in(4), .counts_others = !draw.one_in(3)};
   draw_requests(draw, campaign, *plan);
   let_people_cordon(draw, campaign);
+  Draw apart(seed * 17 + 3);
+  if (apart.one_in(3)) {
+    plan->cap.counts_others = true;
+    plan->queues = apart.one_in(3) ? apart.between(seconds{5}, minutes{2}) : io::Duration{};
+    draw_drains(apart, campaign, *plan);
+  }
   join(campaign, std::move(plan));
   return campaign;
 }

@@ -5,12 +5,15 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "io/time.h"
 
 namespace careen::explore {
 
 inline constexpr std::string_view kLimitsPath = "/apis/repairman.k8s.io/v1/maintenancelimits";
+inline constexpr std::string_view kWebhooksPath =
+    "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations";
 inline constexpr std::string_view kRequestsPath = "/apis/repairman.k8s.io/v1/maintenancerequests";
 
 // How many nodes may be out at once: in the whole cluster, or in each zone.
@@ -33,9 +36,23 @@ struct Errand {
   io::Duration cleaned_up_after{};
 };
 
+// Somebody who empties a node, as kubectl drain does: cordons it, evicts its pods and tries again every few seconds.
+struct ForeignDrain {
+  std::string node;
+  io::Duration at{};
+  std::string user;
+  int pods = 2;
+  io::Duration works_for{};
+  // Unless its first pod has gone by then.
+  std::optional<io::Duration> patience = {};
+};
+
 struct RequestsPlan {
   Cap cap;
   std::map<std::string, Errand> errands;  // by request
+  std::vector<ForeignDrain> drains;
+  // The limit makes others wait, from then on.
+  std::optional<io::Duration> queues = {};
 };
 
 }  // namespace careen::explore

@@ -25,7 +25,10 @@ bool is_earlier(io::Duration a, io::Duration b) { return a + kFurthestOff + io::
 void RequestsWatch::changed(const sim::Change& change, const Circumstances& circumstances) {
   if (change.collection == kRequestsPath) return request_changed(change, circumstances);
   if (change.collection == "/api/v1/nodes") return node_changed(change, circumstances);
-  if (change.name == "careen-ledger") ledger_ = change.object ? *change.object : std::string();
+  if (change.collection == kWebhooksPath) return;
+  if (change.name != "careen-ledger") return;
+  ledger_ = change.object ? *change.object : std::string();
+  if (!queues_ && ledger_.find(R"(\"by\":\"queue/)") != std::string::npos) queues_ = now_();
 }
 
 void RequestsWatch::request_changed(const sim::Change& change, const Circumstances& circumstances) {
@@ -49,7 +52,7 @@ void RequestsWatch::request_changed(const sim::Change& change, const Circumstanc
   check_step(change.name, before, request);
   if (request.state != "Approved") return;
   // Two on one node have one place.
-  const bool was_out = is_own(request.node);
+  const bool was_out = is_own(request.node) || has_foreign_place(request.node);
   request.approved_by_careen = true;
   const auto gone = gone_.find(request.node);
   const bool just_gone = gone != gone_.end() && (!circumstances.informed || gone->second > now_() - kHeardOf);
@@ -59,7 +62,7 @@ void RequestsWatch::request_changed(const sim::Change& change, const Circumstanc
     report_("request", change.name + " is approved although its place is not on record");
   check_alone(request.node);
   if (!was_out) check_cap(request.node, "request " + change.name, circumstances);
-  if (circumstances.exact && circumstances.informed) check_turn(change.name, request);
+  if (circumstances.exact && circumstances.informed) check_turn(change.name, request, circumstances);
 }
 
 void RequestsWatch::check_step(const std::string& name, const std::string& from, const Request& now) {
@@ -89,6 +92,10 @@ void RequestsWatch::node_changed(const sim::Change& change, const Circumstances&
   since(!ready, node.unready_since);
   const bool held = (*object)["metadata"]["annotations"]["careen.dev/holds"].text().has_value();
   since((*object)["spec"]["unschedulable"].boolean().value_or(false) && !held, node.cordoned_since);
+  if (node.cordoned_since == kFree) {
+    node.turn = Node::Turn::none;
+    node.waits_since = node.asked = kFree;
+  }
   const kube::JsonView labels = (*object)["metadata"]["labels"];
   std::string zone(labels[kZone].text().value_or(""));
   if (std::exchange(node.zone, zone) != zone) zones_changed_ = now_();
@@ -97,7 +104,7 @@ void RequestsWatch::node_changed(const sim::Change& change, const Circumstances&
   const bool maintained = state == "in-maintenance";
   if (!maintained) node.in_profile = false;
   if (!maintained || node.in_profile || !circumstances.by_careen) return;
-  const bool was_out = is_own(change.name);
+  const bool was_out = is_own(change.name) || has_foreign_place(change.name);
   node.in_profile = true;
   if (!was_out) check_cap(change.name, "a profile", circumstances);
 }
@@ -112,6 +119,12 @@ bool RequestsWatch::is_own(const std::string& node) const {
   return std::any_of(requests_.begin(), requests_.end(), [&](const auto& one) {
     return one.second.node == node && one.second.running() && one.second.approved_by_careen;
   });
+}
+
+bool RequestsWatch::has_foreign_place(const std::string& node) const {
+  const auto known = nodes_.find(node);
+  if (known != nodes_.end() && known->second.turn == Node::Turn::allowed) return true;
+  return ledger_.find(R"(node\":\")" + node + R"(\",\"by\":\"foreign/)") != std::string::npos;
 }
 
 std::string RequestsWatch::zone_of(const std::string& node) const {
@@ -141,15 +154,79 @@ void RequestsWatch::check_cap(const std::string& added, const std::string& what,
   int count = 0;
   for (const auto& [name, node] : nodes_) {
     if (!in_its_group(name, added)) continue;
-    const bool foreign = plan_->cap.counts_others && std::min(node.cordoned_since, node.unready_since) <= heard_of;
-    if (name != added && !is_own(name) && !foreign) continue;
+    // Who waits serves on; and what careen was not asked about it cannot be blamed for.
+    const bool cordoned = node.cordoned_since <= heard_of && !node.waits() && node.turn != Node::Turn::passed;
+    const bool foreign = plan_->cap.counts_others && (cordoned || node.unready_since <= heard_of);
+    if (name != added && !is_own(name) && !foreign && node.turn != Node::Turn::allowed) continue;
     ++count;
     out += fmt::format(" {}{}", name, is_own(name) ? "" : " (others)");
   }
   if (count > plan_->cap.nodes) report_("cap", fmt::format("{} takes {} out; out are{}", what, added, out));
 }
 
-void RequestsWatch::check_turn(const std::string& name, const Request& approved) {
+// What had begun before others had to wait may go on; everybody else needs a place first.
+void RequestsWatch::evicted(const Evicted& what, const Circumstances& circumstances) {
+  const auto known = nodes_.find(what.node);
+  if (known == nodes_.end()) return;
+  Node& node = known->second;
+  // Evictions from a node that takes pods are nobody's business.
+  if (node.cordoned_since == kFree) return;
+  node.of_person = !what.user.starts_with("system:serviceaccount:");
+  node.asked = now_();
+  switch (what.passage) {
+    case Passage::refused:
+      if (node.turn != Node::Turn::none) return;
+      node.turn = Node::Turn::waits;
+      node.waits_since = now_();
+      return;
+    case Passage::allowed:
+      if (node.turn != Node::Turn::none && node.turn != Node::Turn::waits) return;
+      check_allowed(what.node, circumstances);
+      node.turn = Node::Turn::allowed;
+      return;
+    case Passage::open:
+      if (circumstances.exact && circumstances.informed)
+        report_("queue", fmt::format("an eviction from {} passes as if nobody decided", what.node));
+      [[fallthrough]];
+    default:
+      if (node.turn != Node::Turn::allowed) node.turn = Node::Turn::passed;
+  }
+}
+
+void RequestsWatch::check_allowed(const std::string& node, const Circumstances& circumstances) {
+  const Node& asked = nodes_.at(node);
+  if (is_own(node) || !queues_ || asked.cordoned_since <= *queues_) return;
+  const std::string place = R"(node\":\")" + node + R"(\",\"by\":\")";
+  if (circumstances.exact && circumstances.informed && ledger_.find(place) == std::string::npos)
+    report_("queue", fmt::format("an eviction from {} is allowed, which has no place on record", node));
+  check_cap(node, "an eviction from " + node, circumstances);
+  if (circumstances.exact && circumstances.informed) check_turn_of_drain(node, circumstances);
+}
+
+std::string RequestsWatch::waiting_before(const std::string& node, bool person, io::Duration since,
+                                          const Circumstances& circumstances) const {
+  for (const auto& [other, waiting] : nodes_) {
+    if (other == node || !waiting.waits() || is_own(other) || !in_its_group(other, node)) continue;
+    // A leader learns of those who wait when they come again.
+    if (waiting.waits_since < circumstances.leads_since + kHeardOf || waiting.waits_since > now_() - kHeardOf) continue;
+    if (waiting.unready_since != kFree || waiting.asked < now_() - kHeardOf) continue;
+    const bool before = waiting.of_person == person ? is_earlier(waiting.waits_since, since) : waiting.of_person;
+    if (before) return other;
+  }
+  return {};
+}
+
+void RequestsWatch::check_turn_of_drain(const std::string& node, const Circumstances& circumstances) {
+  const Node& asked = nodes_.at(node);
+  if (asked.unready_since != kFree || asked.out_until > now_() - kHeardOf) return;
+  if (zones_changed_ != io::Duration::min() && zones_changed_ > now_() - kHeardOf) return;
+  const io::Duration since = asked.waits_since == kFree ? now_() : asked.waits_since;
+  const std::string other = waiting_before(node, asked.of_person, since, circumstances);
+  if (!other.empty())
+    report_("turn", fmt::format("an eviction from {} is allowed before one from {}, which comes first", node, other));
+}
+
+void RequestsWatch::check_turn(const std::string& name, const Request& approved, const Circumstances& circumstances) {
   // A node that is out already, or about to be, needs no place of its own.
   const auto own = nodes_.find(approved.node);
   if (own == nodes_.end() || std::min(own->second.unready_since, own->second.cordoned_since) != kFree ||
@@ -172,9 +249,16 @@ void RequestsWatch::check_turn(const std::string& name, const Request& approved)
     if (has_place_on_record(other)) continue;
     return report_("turn", fmt::format("{} is approved before {}, which has waited longer", name, other));
   }
+  if (own->second.required_since != kFree || has_foreign_place(approved.node)) return;
+  const std::string other = waiting_before(approved.node, false, approved.made, circumstances);
+  if (!other.empty())
+    report_("turn", fmt::format("{} is approved before a drain of {}, which comes first", name, other));
 }
 
 void RequestsWatch::check_end() {
+  for (const auto& [name, node] : nodes_) {
+    if (node.waits()) report_("queue", fmt::format("a drain of {} waits for its turn in the end", name));
+  }
   for (const auto& [name, request] : requests_) {
     if (!request.finished())
       report_("request", fmt::format("{} for {} is still {} in the end", name, request.node, request.state));

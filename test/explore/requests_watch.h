@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -21,6 +22,7 @@ class RequestsWatch final : public GuestWatch {
       : plan_(std::move(plan)), report_(std::move(report)), now_(std::move(now)) {}
 
   void changed(const sim::Change& change, const Circumstances& circumstances) override;
+  void evicted(const Evicted& what, const Circumstances& circumstances) override;
   void check_end() override;
 
  private:
@@ -38,6 +40,11 @@ class RequestsWatch final : public GuestWatch {
     io::Duration unready_since = kFree;
     io::Duration required_since = kFree;           // a profile wants it
     io::Duration out_until = io::Duration::min();  // as anybody may have known
+    // Since others have cordoned it: evictions are refused, or were allowed, or have passed without being asked about.
+    enum class Turn { none, waits, allowed, passed } turn = Turn::none;
+    io::Duration waits_since = kFree, asked = kFree;
+    bool of_person = false;
+    bool waits() const { return turn == Turn::waits; }
   };
   static constexpr io::Duration kFree = io::Duration::max();
 
@@ -46,9 +53,15 @@ class RequestsWatch final : public GuestWatch {
   void check_step(const std::string& name, const std::string& from, const Request& now);
   void check_alone(const std::string& node);
   void check_cap(const std::string& added, const std::string& what, const Circumstances& circumstances);
-  void check_turn(const std::string& name, const Request& approved);
+  void check_turn(const std::string& name, const Request& approved, const Circumstances& circumstances);
+  void check_turn_of_drain(const std::string& node, const Circumstances& circumstances);
+  void check_allowed(const std::string& node, const Circumstances& circumstances);
+  // A drain that has waited since before then, and comes before whoever is of that class.
+  std::string waiting_before(const std::string& node, bool person, io::Duration since,
+                             const Circumstances& circumstances) const;
   bool has_place_on_record(const std::string& request) const;
   bool is_own(const std::string& node) const;
+  bool has_foreign_place(const std::string& node) const;
   std::string zone_of(const std::string& node) const;
   bool in_its_group(const std::string& node, const std::string& other) const;
 
@@ -59,7 +72,8 @@ class RequestsWatch final : public GuestWatch {
   std::map<std::string, Node> nodes_;
   std::map<std::string, io::Duration> gone_;  // nodes: since when
   io::Duration zones_changed_ = io::Duration::min();
-  std::string ledger_;  // as it was last written
+  std::optional<io::Duration> queues_;  // since when careen has on record that others have to wait
+  std::string ledger_;                  // as it was last written
 };
 
 }  // namespace careen::explore

@@ -67,7 +67,7 @@ Outcome run_undisturbed(const Campaign& campaign, const RunOptions& options) {
   stage.invariants.calm();
   // One that does nothing for so long has ended.
   const io::Duration last_event = campaign.last_event(), pause = campaign.longest_pause();
-  while (!stage.violated() && stage.now() < std::max(last_event, stage.last_write()) + pause) {
+  while (!stage.violated() && (stage.busy() || stage.now() < std::max(last_event, stage.last_write()) + pause)) {
     if (stage.now() > kLongest) {
       stage.invariants.check_guests();
       stage.invariants.violate("converge", "the undisturbed campaign does not come to an end");
@@ -108,7 +108,7 @@ Outcome run_case(const Case& one, const Expectation& expected, const RunOptions&
   const io::Duration limit = stage.now() + expected.takes + kRecovery;
   stage.run_until(stage.now() + kSettle);
   const double late = stage.swept_late();
-  while (!stage.violated() && stage.end_states() != expected.nodes) {
+  while (!stage.violated() && (stage.busy() || stage.end_states() != expected.nodes)) {
     if (stage.now() >= limit) {
       stage.invariants.check_guests();
       stage.invariants.violate("converge", fmt::format("{} of calm did not lead to the expected end:{}",

@@ -28,14 +28,19 @@ namespace {
 // Until the kubelet starts a process again that has ended by itself.
 constexpr io::Duration kRestart = seconds{3};
 constexpr std::string_view kRequestsGroup = "/apis/repairman.k8s.io/";
+constexpr std::string_view kWebhooksGroup = "/apis/admissionregistration.k8s.io/";
 // In one instant.
 constexpr int kMostSteps = 1'000'000;
+
+// Who somebody is: nothing is stored.
+bool only_asks(const sim::Sending& sending) { return sending.request.path.starts_with("/apis/authentication.k8s.io/"); }
 
 Target target_of(const sim::Sending& sending) {
   const std::string& path = sending.request.path;
   if (path.find("/events") != std::string::npos) return Target::events;
   if (sending.client.ends_with("/lease")) return Target::lock;
-  if (kind_at(path) || path.starts_with(kRequestsGroup)) return Target::maintenances;
+  if (kind_at(path) || path.starts_with(kRequestsGroup) || path.starts_with(kWebhooksGroup))
+    return Target::maintenances;
   if (path.find("/pods/") != std::string::npos) return Target::pods;
   if (path.find("/medik8s-leases/") != std::string::npos || path.starts_with("/api/v1/namespaces"))
     return Target::node_leases;
@@ -93,6 +98,7 @@ Stage::Stage(const Case& one, bool timeline)
       ask("POST", controllers::kDefinitionsPath, definition);
     }
     invariants.join(*guest);
+    for (const Json& definition : guest->definitions()) ask("POST", controllers::kDefinitionsPath, definition);
     if (auto actors = guest->actors(hands())) actors_.push_back(std::move(actors));
   }
   for (const NodePlan& node : one.campaign.nodes) {
@@ -150,6 +156,7 @@ void Stage::start(Replica& replica) {
   for (const auto& guest : case_.campaign.guests) options.controllers.push_back(guest->choice());
   if (timeline_) options.log = io::Log(std::make_shared<TimelineLog>(*this, name), "");
   replica.process = std::make_unique<replica::ModelProcess>(time, *cluster, "", options);
+  if (case_.campaign.asks) serve_webhooks(replica);
   write_config(replica);
   invariants.started(name, replica.process->replica().identity(), replica.skew);
   replica.process->replica().on_config = [this, &replica] { invariants.configured(replica.name, replica.settings); };
@@ -288,6 +295,8 @@ Hands Stage::hands() {
   hands.merge = [this](const std::string& path, const Json& patch) {
     if (cluster->api.text(path)) cluster->api.merge(path, patch, "people");
   };
+  hands.put = [this](const std::string& path, const Json& object) { cluster->api.put(path, object, "people"); };
+  hands.evict = [this](Hands::Eviction eviction) { evict(std::move(eviction)); };
   hands.cordon = [this](std::string_view node, bool cordoned) { set_cordon(std::string(node), cordoned); };
   return hands;
 }
@@ -316,7 +325,7 @@ sim::Treatment Stage::treat(const sim::Sending& sending) {
         429, "TooManyRequests", "admission webhook \"move.example.com\" denied the request: it is being moved");
   }
   if (treatment.refuse) invariants.refused(sending, treatment.refuse->status);
-  if (!sending.writes()) return treatment;
+  if (!sending.writes() || only_asks(sending)) return treatment;
 
   invariants.sent(sending);
   check_paused(sending, *replica);
@@ -343,7 +352,7 @@ void Stage::served(const sim::Sending& sending, const kube::Response& response) 
   if (replica) invariants.served(sending, response);
   // It passes the request on, which the budget refuses.
   if (const Workload* moved = moved_by(sending); moved && !moved->mover_denies) tell_mover(sending, *moved);
-  if (!replica || !sending.writes()) return;
+  if (!replica || !sending.writes() || only_asks(sending)) return;
   const Target target = target_of(sending);
   const int count = ++served_[target], all = ++served_[Target::any];
   for (size_t i = 0; armed_ && i < struck_.size(); ++i) {
@@ -391,6 +400,8 @@ void Stage::edit(const Edit& what) {
       return ask("POST", what.key, what.value);
     case Edit::Kind::erase:
       return ask("DELETE", what.key, Json::object());
+    case Edit::Kind::change:
+      return ask("PATCH", what.key, what.value);
   }
 }
 
@@ -424,6 +435,10 @@ std::map<std::string, std::string> Stage::end_states() const {
   }
   states.merge(MaintenanceWatch::ends(cluster->api));
   return states;
+}
+
+bool Stage::busy() const {
+  return std::any_of(actors_.begin(), actors_.end(), [](const auto& actors) { return actors->busy(); });
 }
 
 double Stage::swept_late() {

@@ -37,6 +37,8 @@ class Stage {
   // Everybody runs, somebody leads, and no place is kept for anybody.
   void check_settled();
   void check_problems();
+  // Others have not ended yet what they have begun, or will begin.
+  bool busy() const;
   double swept_late();
 
   void note(std::string_view line);
@@ -110,6 +112,16 @@ class Stage {
   void append(const std::string& node, const char* parent, const char* list, kube::Json element);
 
   Hands hands();
+
+  // The webhook (stage_webhook.cc).
+  struct PassedOn;
+  void serve_webhooks(Replica& replica);
+  bool is_reachable(const Replica& replica) const;
+  io::Task<io::Result<std::string>> ask_leader(Replica& asking, std::string name, std::string path, std::string review);
+  void evict(Hands::Eviction eviction);
+  void evicted(const Hands::Eviction& eviction, Passage passage);
+  void lose_webhook(const Perturbation& what);
+
   kube::Json conditions_with(const char* health) const;
 
   // Drains (stage_drains.cc).
@@ -166,6 +178,9 @@ class Stage {
   std::map<std::string, int> allowed_;             // by their budgets, of workloads
   std::set<std::string> moving_;                   // pods that a webhook is about to move
   int closed_ = 0, broken_ = 0, muted_ = 0;
+  int webhook_lost_ = 0;                            // the API server reaches no replica
+  int parted_ = 0;                                  // replicas do not reach each other
+  io::Steady together_{};                           // until they do again, and have noticed
   std::map<std::string, int> paused_;               // by profile, or "" for everything: how many want it so
   std::map<std::string, io::Steady> paused_since_;  // the same: since when the cluster has it
   struct Span {

@@ -57,7 +57,7 @@ void Stage::ask(std::string method, std::string path, const Json& body) {
   kube::Request request;
   request.method = std::move(method);
   request.path = std::move(path);
-  request.content_type = "application/json";
+  request.content_type = request.method == "PATCH" ? "application/merge-patch+json" : "application/json";
   request.body = body.dump();
   const kube::Response response = cluster->api.handle(request, {"people"});
   if (response.status >= 400) note(fmt::format("{} {} is refused: {}", request.method, request.path, response.body));

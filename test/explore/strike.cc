@@ -53,6 +53,7 @@ void Stage::strike(const Perturbation& what, Hit hit) {
     soon_.push_back([this, &what] { strike_pause(what); });
     return;
   }
+  if (what.action == Action::lose_webhook) return lose_webhook(what);
   if (what.action == Action::step_clock) {
     soon_.push_back([this, &what, replica = hit.replica] { step_clock(what, *replica); });
     return;

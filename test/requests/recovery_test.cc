@@ -185,6 +185,25 @@ TEST_F(RequestRecoveryTest, ANodeThatIsMadeAnewDuringTheWorkCountsOn) {
   ASSERT_TRUE(until([&] { return state("b") == "Approved"; }, seconds{5}));
 }
 
+// The approval arrives all the same.
+TEST_F(RequestRecoveryTest, ANodeThatIsMadeAnewDuringItsApprovalCountsOn) {
+  begin();
+  treat = [&](const sim::Sending& sending) { return sim::Treatment{.held = !sending.stream && approves(sending)}; };
+  request("a", "n1");
+  run(seconds{1});
+  ask("DELETE", node_path("n1"));
+  add_nodes(1);
+  run(seconds{1});
+  treat = {};
+  cluster.network.release_held();
+  ASSERT_TRUE(until([&] { return state("a") == "Approved"; }, seconds{5}));
+  set_state("a", "InProgress");
+  request("b", "n2");
+  run(seconds{30});
+  EXPECT_EQ(state("b"), "Pending");
+  EXPECT_EQ(most, 1u);
+}
+
 // Whoever asked wants another node now.
 TEST_F(RequestRecoveryTest, AnotherNodeIsAnotherPlace) {
   begin();

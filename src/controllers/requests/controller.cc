@@ -120,8 +120,11 @@ void Controller::Core::follow_place(const std::string& name, const Request* requ
     desk.release(node, owner);
     if (running) limit_reporter.finished(node);
   }
-  if (is_running && !places.contains(name)) {
-    take_running_place(*request, claim != claims.end() ? claim->second.uid : std::string());
+  // Its node may have been made anew while the approval was on its way.
+  const kube::Node* const node = is_running ? p.nodes.find(request->node) : nullptr;
+  const bool is_new = claim != claims.end() && node && node->uid != claim->second.uid;
+  if (is_running && (is_new || !places.contains(name))) {
+    take_running_place(*request, claim != claims.end() && !is_new ? claim->second.uid : std::string());
   }
   if (is_running) roster.set_placed(name, true);
   if (claim != claims.end()) {
