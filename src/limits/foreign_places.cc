@@ -44,7 +44,13 @@ bool makes_wait(const Desk& desk, std::string_view node) {
 ForeignPlaces::ForeignPlaces(Parts parts)
     : p_(std::move(parts)), changed_(p_.loop), timer_(p_.loop, [this] { changed_.notify(); }) {
   node_changes_ = p_.nodes.subscribe([this](const kube::Node* before, const kube::Node* after) {
-    if (entries_.contains(after ? after->name : before->name)) changed_.notify();
+    const auto known = entries_.find(after ? after->name : before->name);
+    if (known == entries_.end()) return;
+    changed_.notify();
+    // Now: by the time it is looked at it may be back.
+    Entry& entry = known->second;
+    const bool is_its = after && entry.placed && after->uid == entry.uid;
+    if (is_its && out_until(facts_of(*after), p_.loop.wall_now())) entry.was_out = true;
   });
   limit_changes_ = p_.desk.on_change([this] { changed_.notify(); });
 }

@@ -110,6 +110,26 @@ TEST_F(ForeignPlacesTest, WhoEmptiesANodeOfCareensStaysWhenCareenIsThrough) {
   EXPECT_EQ(places->placed(), 0u);
 }
 
+// Its place was given by what a fresh look showed, and its watch tells of both at once.
+TEST_F(ForeignPlacesTest, WhoIsBackWhenItsCordonIsHeardOfHasNoPlaceAnyMore) {
+  cordon("n1");
+  const std::vector<Fact> facts = facts_of(*nodes.find("n1"));
+  node("n1");
+  std::optional<ForeignPlaces::Answer> answer;
+  io::Scope scope(*loop);
+  scope.spawn(
+      keep(places->evict(
+               {.node = "n1", .uid = nodes.find("n1")->uid, .facts = facts, .user = "ana", .patience = seconds{1}}),
+           answer));
+  EXPECT_TRUE(time.run_until([&] { return answer.has_value(); }, minutes{1}));
+  time.run_for(seconds{1});
+  EXPECT_EQ(places->placed(), 1u) << "nothing was heard of it yet";
+  cordon("n1");
+  node("n1");
+  time.settle();
+  EXPECT_EQ(places->placed(), 0u);
+}
+
 TEST_F(ForeignPlacesTest, ADryRunChangesNothing) {
   cordon("n1");
   EXPECT_TRUE(evict("n1", "ana", true).allowed());

@@ -45,7 +45,9 @@ std::vector<std::pair<std::string, Campaign>> small_campaigns(Family family) {
   if (family == Family::profiles)
     return {{"1 replicas", small_campaign(1, false)}, {"2 replicas", small_campaign(2, true)}};
   if (family == Family::requests)
-    return {{"requests", small_requests_campaign(false)}, {"an actor that dies", small_requests_campaign(true)}};
+    return {{"requests", small_requests_campaign(SmallRequests::usual)},
+            {"an actor that dies", small_requests_campaign(SmallRequests::die)},
+            {"requests that drain", small_requests_campaign(SmallRequests::drain)}};
   return {{"a NodeMaintenance", small_drain_campaign(false)}, {"a draining profile", small_drain_campaign(true)}};
 }
 

@@ -17,7 +17,7 @@ constexpr io::Duration kListsPods = io::milliseconds{300};
 // As kubectl does.
 constexpr io::Duration kTriesAgain = io::seconds{5};
 
-std::string pod_of(const ForeignDrain& what, int number) { return fmt::format("web{}-{}", number, what.node); }
+std::string pod_of(const std::string& node, int number) { return fmt::format("web{}-{}", number, node); }
 
 }  // namespace
 
@@ -26,21 +26,21 @@ ForeignDrains::ForeignDrains(std::shared_ptr<const RequestsPlan> plan, Hands han
   for (const ForeignDrain& what : plan_->drains) {
     drains_.push_back(std::make_unique<Drain>(Drain{.what = what}));
     ++unfinished_;
-    hands_.later(io::Duration{}, [this, &what] { fill(what); });
+    hands_.later(io::Duration{}, [this, &what] { keep_pods(hands_, what.node, what.pods); });
     hands_.later(what.at, [this, &drain = *drains_.back()] { begin(drain); });
   }
 }
 
 bool ForeignDrains::is_there(const Drain& drain) const { return hands_.read(node_path(drain.what.node)) != nullptr; }
 
-void ForeignDrains::fill(const ForeignDrain& what) {
-  for (int i = 0; i < what.pods; ++i) {
-    const std::string path = "/api/v1/namespaces/default/pods/" + pod_of(what, i);
-    if (hands_.read(path)) continue;
+void keep_pods(const Hands& hands, const std::string& node, int number) {
+  for (int i = 0; i < number; ++i) {
+    const std::string path = "/api/v1/namespaces/default/pods/" + pod_of(node, i);
+    if (hands.read(path)) continue;
     Json pod = Json::object({{"kind", "Pod"}, {"apiVersion", "v1"}});
-    pod.set({"spec", "nodeName"}, what.node);
+    pod.set({"spec", "nodeName"}, node);
     pod.set({"spec", "containers"}, Json::array({Json::object({{"name", "c"}, {"image", "i"}})}));
-    hands_.put(path, pod);
+    hands.put(path, pod);
   }
 }
 
@@ -49,7 +49,7 @@ void ForeignDrains::begin(Drain& drain) {
     --unfinished_;
     return;
   }
-  for (int i = 0; i < drain.what.pods; ++i) drain.pods.insert(pod_of(drain.what, i));
+  for (int i = 0; i < drain.what.pods; ++i) drain.pods.insert(pod_of(drain.what.node, i));
   hands_.cordon(drain.what.node, true);
   hands_.later(kListsPods, [this, &drain] { try_all(drain); });
 }
@@ -75,7 +75,7 @@ void ForeignDrains::answered(Drain& drain) {
 
 void ForeignDrains::end(Drain& drain) {
   hands_.cordon(drain.what.node, false);
-  fill(drain.what);
+  keep_pods(hands_, drain.what.node, drain.what.pods);
   --unfinished_;
 }
 

@@ -29,7 +29,6 @@ class ForeignDrains {
   };
 
   bool is_there(const Drain& drain) const;
-  void fill(const ForeignDrain& what);
   void begin(Drain& drain);
   void try_all(Drain& drain);
   void answered(Drain& drain);
@@ -40,5 +39,8 @@ class ForeignDrains {
   std::vector<std::unique_ptr<Drain>> drains_;
   size_t unfinished_ = 0;
 };
+
+// Of somebody who keeps `number` pods on the node.
+void keep_pods(const Hands& hands, const std::string& node, int number);
 
 }  // namespace careen::explore

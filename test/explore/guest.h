@@ -45,7 +45,7 @@ struct Evicted {
 class GuestWatch {
  public:
   virtual ~GuestWatch() = default;
-  // Each change of a node, of the ledger and of the controller's own objects.
+  // Each change of a node, of a pod, of the ledger and of the controller's own objects.
   virtual void changed(const sim::Change& change, const Circumstances& circumstances) = 0;
   virtual void evicted(const Evicted&, const Circumstances&) {}
   // Careen has come to rest.

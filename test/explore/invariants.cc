@@ -230,6 +230,7 @@ void Invariants::changed(const sim::Change& change) {
   holds_.check_withdrawn(time_.now(), disturbed_until_);
   if (change.collection == kPods) {
     drains_.pod_changed(change, process_of(change.by) != nullptr, time_.now());
+    tell_guests(change);
     return note_facts();
   }
   if (change.collection == kBudgets) drains_.budget_changed(change, time_.now());

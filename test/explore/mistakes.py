@@ -313,6 +313,15 @@ REQUEST_MISTAKES = [
         (REQUEST_DECIDE, "if (!passed(decision, quiet, evidence, now)) return;",
          "if (MISTAKE || !passed(decision, quiet, evidence, now)) return;"),
     ]),
+    ("drain-unawaited", "a request is approved before its node is drained", ["request"], [
+        ("controllers/requests/decide_steps.cc",
+         "if (!is_drained(decision, world, memory, *limit, now)) return;",
+         "if (!is_drained(decision, world, memory, *limit, now) && !MISTAKE) return;"),
+    ]),
+    ("cordon-kept", "the cordon of a request that is over stays", ["request", "converge", "undo"], [
+        ("controllers/requests/decide_steps.cc", "if (is_its && stands->live()) return {};",
+         "if (MISTAKE || (is_its && stands->live())) return {};"),
+    ]),
     ("follower-allows", "a replica that does not lead lets everybody pass", ["queue", "cap"], [
         ("turnstile/turnstile.cc", "if (!p_.decides()) co_return co_await pass_on(std::move(question));\n  silence_.end();",
          "if (!p_.decides() && MISTAKE) co_return allow(\"leader\");\n"

@@ -10,6 +10,7 @@ namespace {
 
 // Until an actor has heard of a change and acts on it.
 constexpr io::Duration kNotices = io::milliseconds{50};
+constexpr int kPodsKept = 2;
 
 std::string path_of(const std::string& request) { return fmt::format("{}/{}", kRequestsPath, request); }
 
@@ -21,10 +22,20 @@ void RequestsActors::changed(const sim::Change& change) {
   if (errand == plan_->errands.end()) return;
   const bool gone = change.type == sim::Change::Type::deleted;
   const std::string state(gone ? "" : (*Json::parse(*change.object))["spec"]["state"].text().value_or(""));
-  if (std::exchange(states_[change.name], state) == state || state != "Approved") return;
+  if (std::exchange(states_[change.name], state) == state) return;
+  const bool over = gone || state == "Completed" || state == "Rejected";
+  if (over && plan_->drains_first) {
+    hands_.later(kNotices, [this, &one = errand->second] { keep_pods(hands_, one.node, kPodsKept); });
+  }
+  if (state != "Approved") return;
   if (errand->second.dies == Errand::Dies::begin) return;
   hands_.later(kNotices + errand->second.begins_after,
                [this, request = change.name, &one = errand->second] { begin(request, one); });
+}
+
+// On nodes that are drained before somebody works on them.
+void RequestsActors::keep_all_pods() {
+  for (const auto& [request, errand] : plan_->errands) keep_pods(hands_, errand.node, kPodsKept);
 }
 
 std::string RequestsActors::state_of(const std::string& request) const {

@@ -15,12 +15,15 @@ namespace careen::explore {
 class RequestsActors final : public GuestActors {
  public:
   RequestsActors(std::shared_ptr<const RequestsPlan> plan, Hands hands)
-      : plan_(std::move(plan)), hands_(std::move(hands)), drains_(plan_, hands_) {}
+      : plan_(std::move(plan)), hands_(std::move(hands)), drains_(plan_, hands_) {
+    if (plan_->drains_first) hands_.later({}, [this] { keep_all_pods(); });
+  }
 
   void changed(const sim::Change& change) override;
   bool busy() const override { return drains_.busy(); }
 
  private:
+  void keep_all_pods();
   void begin(const std::string& request, const Errand& errand);
   void complete(const std::string& request, const Errand& errand);
   std::string state_of(const std::string& request) const;

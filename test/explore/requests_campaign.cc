@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "controllers/requests/hosted.h"
+#include "controllers/requests/names.h"
 #include "draw.h"
 #include "requests_actors.h"
 #include "requests_plan.h"
@@ -43,7 +44,7 @@ class RequestsGuest final : public Guest {
   explicit RequestsGuest(std::shared_ptr<const RequestsPlan> plan) : plan_(std::move(plan)) {}
 
   std::shared_ptr<const controllers::Choice> choice() const override { return requests::kind().usual(); }
-  bool owns(std::string_view) const override { return false; }
+  bool owns(std::string_view key) const override { return key == requests::kCordonedBy; }
   // A node that is gone is missed for an hour.
   bool claims(std::string_view by) const override { return by == "missing" || by.starts_with("queue/"); }
   bool writes(std::string_view collection) const override {
@@ -74,6 +75,12 @@ Json limit_of(const RequestsPlan& plan) {
   limit.set({"spec", "maxUnavailable"}, static_cast<int64_t>(cap.nodes));
   limit.set({"spec", "count"}, cap.counts_others ? "All" : "Policies");
   if (plan.queues && *plan.queues == io::Duration{}) limit.set({"spec", "mode"}, "Queue");
+  if (plan.drains_first) {
+    const auto seconds_of = [](io::Duration span) { return std::chrono::duration_cast<io::seconds>(span).count(); };
+    limit.set({"spec", "drain"}, Json::object({{"enabled", true}, {"force", true}}));
+    limit.set({"spec", "drain", "timeoutSeconds"}, seconds_of(plan.drains_first->timeout));
+    limit.set({"spec", "drain", "afterSeconds"}, seconds_of(plan.drains_first->after));
+  }
   if (cap.by_zone) limit.set({"spec", "groupBy"}, Json::array({kZone}));
   limit.set({"spec", "timeouts", "approvedSeconds"}, int64_t{60});
   limit.set({"spec", "timeouts", "evidenceSeconds"}, int64_t{60});
@@ -176,17 +183,22 @@ Campaign draw_requests_campaign(uint64_t seed) {
     plan->queues = apart.one_in(3) ? apart.between(seconds{5}, minutes{2}) : io::Duration{};
     draw_drains(apart, campaign, *plan);
   }
+  if (apart.one_in(3)) {
+    plan->drains_first = DrainFirst{.timeout = apart.of<io::Duration>({seconds{0}, seconds{60}}),
+                                    .after = apart.of<io::Duration>({seconds{0}, seconds{0}, seconds{10}})};
+  }
   join(campaign, std::move(plan));
   return campaign;
 }
 
-Campaign small_requests_campaign(bool dies) {
+Campaign small_requests_campaign(SmallRequests how) {
   Campaign campaign = small_campaign(2, false);
   auto plan = std::make_shared<RequestsPlan>();
   plan->cap = {.nodes = 1, .counts_others = true};
+  if (how == SmallRequests::drain) plan->drains_first = DrainFirst{};
   for (const NodePlan& node : campaign.nodes) {
     Errand errand{.node = node.name, .begins_after = seconds{1}, .works_for = seconds{5}};
-    if (dies && plan->errands.empty()) errand.dies = Errand::Dies::cordon;
+    if (how == SmallRequests::die && plan->errands.empty()) errand.dies = Errand::Dies::cordon;
     ask_for(campaign, *plan, seconds{2}, errand);
   }
   join(campaign, std::move(plan));

@@ -7,8 +7,9 @@
 namespace careen::explore {
 
 Campaign draw_requests_campaign(uint64_t seed);
-// Three nodes that a profile and a request each want, one place; the actor of the first request may die. For crashes at
-// every single write.
-Campaign small_requests_campaign(bool dies);
+// Three nodes that a profile and a request each want, one place; the actor of the first request may die, or nodes are
+// drained before they are approved. For crashes at every single write.
+enum class SmallRequests { usual, die, drain };
+Campaign small_requests_campaign(SmallRequests how);
 
 }  // namespace careen::explore

@@ -47,8 +47,14 @@ struct ForeignDrain {
   std::optional<io::Duration> patience = {};
 };
 
+// What is done to a node before a request for it is approved.
+struct DrainFirst {
+  io::Duration timeout{}, after{};
+};
+
 struct RequestsPlan {
   Cap cap;
+  std::optional<DrainFirst> drains_first = {};
   std::map<std::string, Errand> errands;  // by request
   std::vector<ForeignDrain> drains;
   // The limit makes others wait, from then on.

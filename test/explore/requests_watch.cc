@@ -17,6 +17,13 @@ namespace {
 // By then careen has heard of what others have done, if nothing is in the way of that.
 constexpr io::Duration kHeardOf = io::seconds{10};
 
+// Between a decision and the write that shows it.
+constexpr io::Duration kWriteTakes = io::seconds{1};
+
+bool says_foreign_place(std::string_view ledger, const std::string& node) {
+  return ledger.find(R"(node\":\")" + node + R"(\",\"by\":\"foreign/)") != std::string_view::npos;
+}
+
 // Clocks differ, and the age of an object is told in whole seconds.
 bool is_earlier(io::Duration a, io::Duration b) { return a + kFurthestOff + io::seconds{1} < b; }
 
@@ -26,8 +33,12 @@ void RequestsWatch::changed(const sim::Change& change, const Circumstances& circ
   if (change.collection == kRequestsPath) return request_changed(change, circumstances);
   if (change.collection == "/api/v1/nodes") return node_changed(change, circumstances);
   if (change.collection == kWebhooksPath) return;
+  if (change.collection == "/api/v1/pods") return pod_changed(change);
   if (change.name != "careen-ledger") return;
-  ledger_ = change.object ? *change.object : std::string();
+  const std::string before = std::exchange(ledger_, change.object ? *change.object : std::string());
+  for (const auto& [name, node] : nodes_) {
+    if (says_foreign_place(before, name) && !says_foreign_place(ledger_, name)) foreign_until_[name] = now_();
+  }
   if (!queues_ && ledger_.find(R"(\"by\":\"queue/)") != std::string::npos) queues_ = now_();
 }
 
@@ -62,6 +73,7 @@ void RequestsWatch::request_changed(const sim::Change& change, const Circumstanc
     report_("request", change.name + " is approved although its place is not on record");
   check_alone(request.node);
   if (!was_out) check_cap(request.node, "request " + change.name, circumstances);
+  if (plan_->drains_first) return check_drained(change.name, request.node);
   if (circumstances.exact && circumstances.informed) check_turn(change.name, request, circumstances);
 }
 
@@ -92,6 +104,7 @@ void RequestsWatch::node_changed(const sim::Change& change, const Circumstances&
   since(!ready, node.unready_since);
   const bool held = (*object)["metadata"]["annotations"]["careen.dev/holds"].text().has_value();
   since((*object)["spec"]["unschedulable"].boolean().value_or(false) && !held, node.cordoned_since);
+  follow_holds(change.name, node, *object, circumstances);
   if (node.cordoned_since == kFree) {
     node.turn = Node::Turn::none;
     node.waits_since = node.asked = kFree;
@@ -109,13 +122,59 @@ void RequestsWatch::node_changed(const sim::Change& change, const Circumstances&
   if (!was_out) check_cap(change.name, "a profile", circumstances);
 }
 
+void RequestsWatch::pod_changed(const sim::Change& change) {
+  const bool gone = change.type == sim::Change::Type::deleted;
+  const auto object = Json::parse(gone ? *change.before : *change.object);
+  const std::string node((*object)["spec"]["nodeName"].text().value_or(""));
+  if (gone) pods_[node].erase(change.name);
+  if (change.type == sim::Change::Type::added) pods_[node][change.name] = now_();
+}
+
+// Whoever is about to be approved gets his place with the cordon.
+void RequestsWatch::follow_holds(const std::string& name, Node& node, const Json& object,
+                                 const Circumstances& circumstances) {
+  constexpr std::string_view kOwner = "request/";
+  std::map<std::string, io::Duration> held;
+  const auto record = Json::parse(object["metadata"]["annotations"]["careen.dev/holds"].text().value_or("{}"));
+  if (record) {
+    (*record)["holds"].for_each_member([&](std::string_view owner, kube::JsonView) {
+      if (!owner.starts_with(kOwner)) return;
+      const std::string request(owner.substr(kOwner.size()));
+      const auto known = node.held_for.find(request);
+      held[request] = known == node.held_for.end() ? now_() : known->second;
+    });
+  }
+  const bool was_out = is_own(name) || has_foreign_place(name);
+  std::swap(node.held_for, held);
+  if (!circumstances.by_careen) return;
+  for (const auto& [request, since] : node.held_for) {
+    const auto known = requests_.find(request);
+    if (held.contains(request) || known == requests_.end()) continue;
+    if (!was_out) check_cap(name, "the cordon for " + request, circumstances);
+    if (circumstances.exact && circumstances.informed) check_turn(request, known->second, circumstances);
+  }
+}
+
+// What was there when it was cordoned has gone, unless the time for that is over.
+void RequestsWatch::check_drained(const std::string& request, const std::string& name) {
+  const auto node = nodes_.find(name);
+  if (node == nodes_.end()) return;
+  const auto held = node->second.held_for.find(request);
+  if (held == node->second.held_for.end())
+    return report_("request", fmt::format("{} is approved although {} is not held for it", request, name));
+  for (const auto& [pod, made] : pods_[name]) {
+    if (made < held->second)
+      report_("request", fmt::format("{} is approved although {} is still on {}", request, pod, name));
+  }
+}
+
 bool RequestsWatch::has_place_on_record(const std::string& request) const {
   return ledger_.find("request/" + request) != std::string::npos;
 }
 
 bool RequestsWatch::is_own(const std::string& node) const {
   const auto known = nodes_.find(node);
-  if (known != nodes_.end() && known->second.in_profile) return true;
+  if (known != nodes_.end() && (known->second.in_profile || !known->second.held_for.empty())) return true;
   return std::any_of(requests_.begin(), requests_.end(), [&](const auto& one) {
     return one.second.node == node && one.second.running() && one.second.approved_by_careen;
   });
@@ -124,7 +183,9 @@ bool RequestsWatch::is_own(const std::string& node) const {
 bool RequestsWatch::has_foreign_place(const std::string& node) const {
   const auto known = nodes_.find(node);
   if (known != nodes_.end() && known->second.turn == Node::Turn::allowed) return true;
-  return ledger_.find(R"(node\":\")" + node + R"(\",\"by\":\"foreign/)") != std::string::npos;
+  const auto until = foreign_until_.find(node);
+  const bool just_gone = until != foreign_until_.end() && until->second > now_() - kWriteTakes;
+  return just_gone || says_foreign_place(ledger_, node);
 }
 
 std::string RequestsWatch::zone_of(const std::string& node) const {
@@ -143,6 +204,19 @@ void RequestsWatch::check_alone(const std::string& added) {
   if (running > 1) report_("request", fmt::format("{} requests run on {}", running, added));
 }
 
+std::vector<std::string> RequestsWatch::out_with(const std::string& added, io::Duration heard_of) const {
+  std::vector<std::string> out;
+  for (const auto& [name, node] : nodes_) {
+    if (!in_its_group(name, added)) continue;
+    // Who waits serves on; and what careen was not asked about it cannot be blamed for.
+    const bool cordoned = node.cordoned_since <= heard_of && !node.waits() && node.turn != Node::Turn::passed;
+    const bool foreign = plan_->cap.counts_others && (cordoned || node.unready_since <= heard_of);
+    if (name != added && !is_own(name) && !foreign && node.turn != Node::Turn::allowed) continue;
+    out.push_back(name);
+  }
+  return out;
+}
+
 void RequestsWatch::check_cap(const std::string& added, const std::string& what, const Circumstances& circumstances) {
   // Whoever was down needs no part of the limit.
   const auto known = nodes_.find(added);
@@ -150,18 +224,11 @@ void RequestsWatch::check_cap(const std::string& added, const std::string& what,
   if (!circumstances.exact || down) return;
   if (plan_->cap.by_zone && (!circumstances.informed || zones_changed_ > now_() - kHeardOf)) return;
   const io::Duration heard_of = circumstances.informed ? now_() - kHeardOf : io::Duration::min();
-  std::string out;
-  int count = 0;
-  for (const auto& [name, node] : nodes_) {
-    if (!in_its_group(name, added)) continue;
-    // Who waits serves on; and what careen was not asked about it cannot be blamed for.
-    const bool cordoned = node.cordoned_since <= heard_of && !node.waits() && node.turn != Node::Turn::passed;
-    const bool foreign = plan_->cap.counts_others && (cordoned || node.unready_since <= heard_of);
-    if (name != added && !is_own(name) && !foreign && node.turn != Node::Turn::allowed) continue;
-    ++count;
-    out += fmt::format(" {}{}", name, is_own(name) ? "" : " (others)");
-  }
-  if (count > plan_->cap.nodes) report_("cap", fmt::format("{} takes {} out; out are{}", what, added, out));
+  const std::vector<std::string> out = out_with(added, heard_of);
+  if (static_cast<int>(out.size()) <= plan_->cap.nodes) return;
+  std::string all;
+  for (const std::string& name : out) all += fmt::format(" {}{}", name, is_own(name) ? "" : " (others)");
+  report_("cap", fmt::format("{} takes {} out; out are{}", what, added, all));
 }
 
 // What had begun before others had to wait may go on; everybody else needs a place first.
@@ -205,13 +272,16 @@ void RequestsWatch::check_allowed(const std::string& node, const Circumstances& 
 
 std::string RequestsWatch::waiting_before(const std::string& node, bool person, io::Duration since,
                                           const Circumstances& circumstances) const {
+  // Whose turn it is has his place until he asks again.
+  const int room = plan_->cap.nodes - static_cast<int>(out_with(node, now_()).size());
+  int waiting_before = 0;
   for (const auto& [other, waiting] : nodes_) {
     if (other == node || !waiting.waits() || is_own(other) || !in_its_group(other, node)) continue;
     // A leader learns of those who wait when they come again.
     if (waiting.waits_since < circumstances.leads_since + kHeardOf || waiting.waits_since > now_() - kHeardOf) continue;
     if (waiting.unready_since != kFree || waiting.asked < now_() - kHeardOf) continue;
     const bool before = waiting.of_person == person ? is_earlier(waiting.waits_since, since) : waiting.of_person;
-    if (before) return other;
+    if (before && ++waiting_before > room) return other;
   }
   return {};
 }
@@ -241,8 +311,8 @@ void RequestsWatch::check_turn(const std::string& name, const Request& approved,
     if (!in_its_group(waiting.node, approved.node)) continue;
     const auto node = nodes_.find(waiting.node);
     if (node == nodes_.end() || node->second.unready_since != kFree) continue;
-    // When it is a node's turn, whoever wants it may have it.
-    if (own->second.required_since <= waiting.made) continue;
+    // When it is a node's turn, whoever wants it may have it. A profile's time is that of careen's clock.
+    if (own->second.required_since != kFree && !is_earlier(waiting.made, own->second.required_since)) continue;
     // Its node is out for somebody else, or it has its place and is about to be told.
     if (is_own(waiting.node) || node->second.cordoned_since != kFree) continue;
     if (node->second.out_until > now_() - kHeardOf) continue;
@@ -258,6 +328,8 @@ void RequestsWatch::check_turn(const std::string& name, const Request& approved,
 void RequestsWatch::check_end() {
   for (const auto& [name, node] : nodes_) {
     if (node.waits()) report_("queue", fmt::format("a drain of {} waits for its turn in the end", name));
+    if (!node.held_for.empty())
+      report_("request", fmt::format("{} is held for {} in the end", name, node.held_for.begin()->first));
   }
   for (const auto& [name, request] : requests_) {
     if (!request.finished())

@@ -10,6 +10,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "guest.h"
 #include "requests_plan.h"
@@ -44,12 +45,18 @@ class RequestsWatch final : public GuestWatch {
     enum class Turn { none, waits, allowed, passed } turn = Turn::none;
     io::Duration waits_since = kFree, asked = kFree;
     bool of_person = false;
+    std::map<std::string, io::Duration> held_for;  // requests, by careen: since when
     bool waits() const { return turn == Turn::waits; }
   };
   static constexpr io::Duration kFree = io::Duration::max();
 
   void request_changed(const sim::Change& change, const Circumstances& circumstances);
   void node_changed(const sim::Change& change, const Circumstances& circumstances);
+  void pod_changed(const sim::Change& change);
+  void follow_holds(const std::string& name, Node& node, const kube::Json& object, const Circumstances& circumstances);
+  void check_drained(const std::string& request, const std::string& node);
+  // The nodes of its group that are out when it is, too.
+  std::vector<std::string> out_with(const std::string& node, io::Duration heard_of) const;
   void check_step(const std::string& name, const std::string& from, const Request& now);
   void check_alone(const std::string& node);
   void check_cap(const std::string& added, const std::string& what, const Circumstances& circumstances);
@@ -70,10 +77,12 @@ class RequestsWatch final : public GuestWatch {
   std::function<io::Duration()> now_;
   std::map<std::string, Request> requests_;
   std::map<std::string, Node> nodes_;
-  std::map<std::string, io::Duration> gone_;  // nodes: since when
+  std::map<std::string, io::Duration> gone_;           // nodes: since when
+  std::map<std::string, io::Duration> foreign_until_;  // by node: since when it has no place of others any more
   io::Duration zones_changed_ = io::Duration::min();
   std::optional<io::Duration> queues_;  // since when careen has on record that others have to wait
   std::string ledger_;                  // as it was last written
+  std::map<std::string, std::map<std::string, io::Duration>> pods_;  // by node, and when they were made
 };
 
 }  // namespace careen::explore
