@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace careen::explore {
 
 using kube::Json;
@@ -36,6 +38,12 @@ void RequestsActors::changed(const sim::Change& change) {
 // On nodes that are drained before somebody works on them.
 void RequestsActors::keep_all_pods() {
   for (const auto& [request, errand] : plan_->errands) keep_pods(hands_, errand.node, kPodsKept);
+}
+
+bool RequestsActors::busy() const {
+  return drains_.busy() || std::any_of(states_.begin(), states_.end(), [](const auto& request) {
+           return !request.second.empty() && request.second != "Completed" && request.second != "Rejected";
+         });
 }
 
 std::string RequestsActors::state_of(const std::string& request) const {

@@ -20,7 +20,7 @@ class RequestsActors final : public GuestActors {
   }
 
   void changed(const sim::Change& change) override;
-  bool busy() const override { return drains_.busy(); }
+  bool busy() const override;
 
  private:
   void keep_all_pods();

@@ -116,6 +116,8 @@ void RequestsWatch::node_changed(const sim::Change& change, const Circumstances&
   since(state == "maintenance-required", node.required_since);
   const bool maintained = state == "in-maintenance";
   if (!maintained) node.in_profile = false;
+  // Somebody else says so, and is believed for as long as that stands.
+  if (maintained && !circumstances.by_careen && !node.in_profile) node.declared_until = now_();
   if (!maintained || node.in_profile || !circumstances.by_careen) return;
   const bool was_out = is_own(change.name) || has_foreign_place(change.name);
   node.in_profile = true;
@@ -182,7 +184,10 @@ bool RequestsWatch::is_own(const std::string& node) const {
 
 bool RequestsWatch::has_foreign_place(const std::string& node) const {
   const auto known = nodes_.find(node);
-  if (known != nodes_.end() && known->second.turn == Node::Turn::allowed) return true;
+  if (known != nodes_.end()) {
+    if (known->second.turn == Node::Turn::allowed) return true;
+    if (known->second.declared_until > now_() - kWriteTakes) return true;
+  }
   const auto until = foreign_until_.find(node);
   const bool just_gone = until != foreign_until_.end() && until->second > now_() - kWriteTakes;
   return just_gone || says_foreign_place(ledger_, node);

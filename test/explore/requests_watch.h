@@ -39,8 +39,9 @@ class RequestsWatch final : public GuestWatch {
     bool in_profile = false;              // careen has let it into maintenance
     io::Duration cordoned_since = kFree;  // by others
     io::Duration unready_since = kFree;
-    io::Duration required_since = kFree;           // a profile wants it
-    io::Duration out_until = io::Duration::min();  // as anybody may have known
+    io::Duration required_since = kFree;                // a profile wants it
+    io::Duration out_until = io::Duration::min();       // as anybody may have known
+    io::Duration declared_until = io::Duration::min();  // out, by others who wrote what careen writes
     // Since others have cordoned it: evictions are refused, or were allowed, or have passed without being asked about.
     enum class Turn { none, waits, allowed, passed } turn = Turn::none;
     io::Duration waits_since = kFree, asked = kFree;
