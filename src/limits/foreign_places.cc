@@ -44,13 +44,7 @@ bool makes_wait(const Desk& desk, std::string_view node) {
 ForeignPlaces::ForeignPlaces(Parts parts)
     : p_(std::move(parts)), changed_(p_.loop), timer_(p_.loop, [this] { changed_.notify(); }) {
   node_changes_ = p_.nodes.subscribe([this](const kube::Node* before, const kube::Node* after) {
-    const auto known = entries_.find(after ? after->name : before->name);
-    if (known == entries_.end()) return;
-    changed_.notify();
-    // Now: by the time it is looked at it may be back.
-    Entry& entry = known->second;
-    const bool is_its = after && entry.placed && after->uid == entry.uid;
-    if (is_its && out_until(facts_of(*after), p_.loop.wall_now())) entry.was_out = true;
+    if (entries_.contains(after ? after->name : before->name)) changed_.notify();
   });
   limit_changes_ = p_.desk.on_change([this] { changed_.notify(); });
 }
@@ -119,6 +113,7 @@ Task<ForeignPlaces::Answer> ForeignPlaces::evict(Attempt attempt) {
                     ? known->second
                     : Entry{.uid = attempt.uid, .who = foreign_who(actor), .actor = actor, .since = now};
   entry.last_attempt = now;
+  if (leaving_by(attempt.facts)) entry.left_in = attempt.version;
   entry.rank = std::min(entry.rank, rank_of_eviction(attempt.user, is_down(attempt.facts, now)));
   const Desk::Answer answer = p_.desk.ask(asking_of(attempt.node, entry), Desk::Detail::text);
   if (attempt.dry_run) co_return Answer{answer.allowed ? Outcome::admitted : Outcome::waits, answer.text};
@@ -238,6 +233,8 @@ std::optional<io::Wall> ForeignPlaces::look_at(const std::string& node, Entry& e
 
 std::optional<io::Wall> ForeignPlaces::look_at_place(const std::string& node, Entry& entry) {
   const io::Wall now = p_.loop.wall_now();
+  // It may be back by the time it is heard of.
+  if (entry.left_in > 0 && p_.nodes.find(node)->version >= entry.left_in) entry.was_out = true;
   if (const auto until = out_until(p_.desk.facts_of(*p_.nodes.find(node)), now)) {
     entry.was_out = true;
     entry.back_since.reset();

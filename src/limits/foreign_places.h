@@ -7,6 +7,7 @@
 // There is never more of it than there are nodes.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <optional>
@@ -68,7 +69,8 @@ class ForeignPlaces {
   struct Attempt {
     std::string node;
     std::string uid;          // of the node
-    std::vector<Fact> facts;  // as the node was last seen
+    uint64_t version = 0;     // that it was seen in last
+    std::vector<Fact> facts;  // as it was then
     std::string user;
     std::string actor = {};  // who is shown, where the facts name nobody
     bool dry_run = false;
@@ -104,6 +106,7 @@ class ForeignPlaces {
     bool in_line = false;     // the desk knows that it waits
     bool placed = false;
     bool recorded = false;
+    uint64_t left_in = 0;  // the version of the node that showed that it leaves
     bool was_out = false;
     std::optional<io::Wall> back_since = {};
   };

@@ -36,6 +36,7 @@ class ForeignPlacesTest : public testing::Test, public DeskWorld {
     io::Scope scope(*loop);
     scope.spawn(keep(places->evict({.node = name,
                                     .uid = known->uid,
+                                    .version = known->version,
                                     .facts = facts_of(*known),
                                     .user = user,
                                     .dry_run = dry_run,
@@ -115,16 +116,19 @@ TEST_F(ForeignPlacesTest, WhoIsBackWhenItsCordonIsHeardOfHasNoPlaceAnyMore) {
   cordon("n1");
   const std::vector<Fact> facts = facts_of(*nodes.find("n1"));
   node("n1");
+  const uint64_t shown = nodes.find("n1")->version + 1;
   std::optional<ForeignPlaces::Answer> answer;
   io::Scope scope(*loop);
-  scope.spawn(
-      keep(places->evict(
-               {.node = "n1", .uid = nodes.find("n1")->uid, .facts = facts, .user = "ana", .patience = seconds{1}}),
-           answer));
+  scope.spawn(keep(places->evict({.node = "n1",
+                                  .uid = nodes.find("n1")->uid,
+                                  .version = shown,
+                                  .facts = facts,
+                                  .user = "ana",
+                                  .patience = seconds{1}}),
+                   answer));
   EXPECT_TRUE(time.run_until([&] { return answer.has_value(); }, minutes{1}));
   time.run_for(seconds{1});
   EXPECT_EQ(places->placed(), 1u) << "nothing was heard of it yet";
-  cordon("n1");
   node("n1");
   time.settle();
   EXPECT_EQ(places->placed(), 0u);

@@ -50,8 +50,11 @@ constexpr std::string_view name_of(ForeignPlaces::Outcome outcome) {
 
 Sight seen(const limits::Desk& desk, const kube::Node& node) {
   const std::string* reason = node.annotation(Turnstile::kBreakGlass);
-  return {
-      .exists = true, .uid = node.uid, .facts = desk.facts_of(node), .break_glass = reason ? *reason : std::string()};
+  return {.exists = true,
+          .uid = node.uid,
+          .version = node.version,
+          .facts = desk.facts_of(node),
+          .break_glass = reason ? *reason : std::string()};
 }
 
 std::string break_glass_in(kube::JsonView object) {
@@ -277,6 +280,7 @@ Task<AdmissionVerdict> Turnstile::decide(Question question, Sight sight) {
   const bool direct = !question.passed_on;
   auto answer = co_await p_.places.evict({.node = question.node,
                                           .uid = std::move(sight.uid),
+                                          .version = sight.version,
                                           .facts = std::move(sight.facts),
                                           .user = std::move(question.user),
                                           .actor = std::move(question.actor),

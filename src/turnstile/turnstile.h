@@ -7,6 +7,7 @@
 // everybody passes (silence.h).
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
@@ -49,6 +50,7 @@ namespace careen::turnstile {
 struct Sight {
   bool exists = false;
   std::string uid = {};
+  uint64_t version = 0;
   std::vector<limits::Fact> facts = {};
   std::string break_glass = {};  // why somebody takes it out of service in any case
 };

@@ -322,6 +322,13 @@ REQUEST_MISTAKES = [
         ("controllers/requests/decide_steps.cc", "if (is_its && stands->live()) return {};",
          "if (MISTAKE || (is_its && stands->live())) return {};"),
     ]),
+    ("governor-kept", "what others were held back by stays when there is room again", ["governor"], [
+        ("turnstile/levers.cc", "} else if (pulled) {", "} else if (pulled && !MISTAKE) {"),
+    ]),
+    ("governor-grabs", "what a user has set is taken for careen's own", ["governor"], [
+        ("turnstile/levers.cc", "if (there != annotations.end()) continue;",
+         "if (there != annotations.end() && (!MISTAKE || pulled)) continue;"),
+    ]),
     ("follower-allows", "a replica that does not lead lets everybody pass", ["queue", "cap"], [
         ("turnstile/turnstile.cc", "if (!p_.decides()) co_return co_await pass_on(std::move(question));\n  silence_.end();",
          "if (!p_.decides() && MISTAKE) co_return allow(\"leader\");\n"

@@ -9,6 +9,7 @@
 #include "controllers/requests/hosted.h"
 #include "controllers/requests/names.h"
 #include "draw.h"
+#include "governor_watch.h"
 #include "requests_actors.h"
 #include "requests_plan.h"
 #include "requests_watch.h"
@@ -44,11 +45,11 @@ class RequestsGuest final : public Guest {
   explicit RequestsGuest(std::shared_ptr<const RequestsPlan> plan) : plan_(std::move(plan)) {}
 
   std::shared_ptr<const controllers::Choice> choice() const override { return requests::kind().usual(); }
-  bool owns(std::string_view key) const override { return key == requests::kCordonedBy; }
+  bool owns(std::string_view key) const override { return key == requests::kCordonedBy || GovernorWatch::owns(key); }
   // A node that is gone is missed for an hour.
   bool claims(std::string_view by) const override { return by == "missing" || by.starts_with("queue/"); }
   bool writes(std::string_view collection) const override {
-    return collection == kLimitsPath || collection == kWebhooksPath;
+    return collection == kLimitsPath || collection == kWebhooksPath || collection == kDaemonSetsPath;
   }
   std::vector<Json> definitions() const override { return {webhooks_definition()}; }
   std::unique_ptr<GuestActors> actors(Hands hands) const override {
@@ -75,6 +76,7 @@ Json limit_of(const RequestsPlan& plan) {
   limit.set({"spec", "maxUnavailable"}, static_cast<int64_t>(cap.nodes));
   limit.set({"spec", "count"}, cap.counts_others ? "All" : "Policies");
   if (plan.queues && *plan.queues == io::Duration{}) limit.set({"spec", "mode"}, "Queue");
+  if (plan.governs) limit.set({"spec", "governors"}, Json::array({"clusterAutoscaler", "kured"}));
   if (plan.drains_first) {
     const auto seconds_of = [](io::Duration span) { return std::chrono::duration_cast<io::seconds>(span).count(); };
     limit.set({"spec", "drain"}, Json::object({{"enabled", true}, {"force", true}}));
@@ -129,6 +131,29 @@ void let_people_cordon(Draw& draw, Campaign& campaign) {
     const io::Duration at = draw.between(seconds{1}, minutes{2});
     campaign.edits.push_back({at, node.name, Edit::Kind::cordon});
     campaign.edits.push_back({at + draw.between(seconds{20}, minutes{2}), node.name, Edit::Kind::uncordon});
+  }
+}
+
+// Users hold the same programs back for reasons of their own.
+void draw_governed(Draw& draw, Campaign& campaign, RequestsPlan& plan) {
+  plan.governs = true;
+  Json kured = Json::object({{"apiVersion", "apps/v1"}, {"kind", "DaemonSet"}});
+  kured.set({"metadata", "name"}, "kured").set({"metadata", "namespace"}, "kube-system");
+  kured.set({"spec", "selector", "matchLabels", "app"}, "kured");
+  kured.set({"spec", "template", "metadata", "labels", "app"}, "kured");
+  kured.set({"spec", "template", "spec", "nodeSelector", "people.example/none"}, "none");
+  kured.set({"spec", "template", "spec", "containers"}, Json::array({Json::object({{"name", "c"}, {"image", "i"}})}));
+  if (draw.one_in(3)) kured.set({"metadata", "annotations", kKuredLock}, R"({"nodeID":"somebody"})");
+  const std::string sets(std::string_view(kKuredPath).substr(0, std::string_view(kKuredPath).rfind('/')));
+  campaign.edits.push_back({io::Duration{}, {}, Edit::Kind::create, sets, std::move(kured)});
+  for (const NodePlan& node : campaign.nodes) {
+    if (!draw.one_in(3)) continue;
+    const io::Duration at = draw.one_in(2) ? io::Duration{} : draw.between(seconds{1}, minutes{3});
+    campaign.edits.push_back(
+        {at, node.name, Edit::Kind::annotate, kScaleDownDisabled, draw.of({"true", "true", "false"})});
+    if (draw.one_in(2)) continue;
+    campaign.edits.push_back(
+        {at + draw.between(seconds{5}, minutes{2}), node.name, Edit::Kind::annotate, kScaleDownDisabled, nullptr});
   }
 }
 
@@ -187,6 +212,7 @@ Campaign draw_requests_campaign(uint64_t seed) {
     plan->drains_first = DrainFirst{.timeout = apart.of<io::Duration>({seconds{0}, seconds{60}}),
                                     .after = apart.of<io::Duration>({seconds{0}, seconds{0}, seconds{10}})};
   }
+  if (apart.one_in(3)) draw_governed(apart, campaign, *plan);
   join(campaign, std::move(plan));
   return campaign;
 }
@@ -196,6 +222,7 @@ Campaign small_requests_campaign(SmallRequests how) {
   auto plan = std::make_shared<RequestsPlan>();
   plan->cap = {.nodes = 1, .counts_others = true};
   if (how == SmallRequests::drain) plan->drains_first = DrainFirst{};
+  plan->governs = how == SmallRequests::drain;
   for (const NodePlan& node : campaign.nodes) {
     Errand errand{.node = node.name, .begins_after = seconds{1}, .works_for = seconds{5}};
     if (how == SmallRequests::die && plan->errands.empty()) errand.dies = Errand::Dies::cordon;

@@ -55,6 +55,7 @@ struct DrainFirst {
 struct RequestsPlan {
   Cap cap;
   std::optional<DrainFirst> drains_first = {};
+  bool governs = false;                   // others are held back while the limit has no room
   std::map<std::string, Errand> errands;  // by request
   std::vector<ForeignDrain> drains;
   // The limit makes others wait, from then on.

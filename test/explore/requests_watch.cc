@@ -31,7 +31,10 @@ bool is_earlier(io::Duration a, io::Duration b) { return a + kFurthestOff + io::
 
 void RequestsWatch::changed(const sim::Change& change, const Circumstances& circumstances) {
   if (change.collection == kRequestsPath) return request_changed(change, circumstances);
-  if (change.collection == "/api/v1/nodes") return node_changed(change, circumstances);
+  const bool is_node = change.collection == "/api/v1/nodes";
+  if (is_node || change.collection == kDaemonSetsPath) governors_.changed(change, circumstances.by_careen);
+  if (is_node) return node_changed(change, circumstances);
+  if (change.collection == kDaemonSetsPath) return;
   if (change.collection == kWebhooksPath) return;
   if (change.collection == "/api/v1/pods") return pod_changed(change);
   if (change.name != "careen-ledger") return;
@@ -331,6 +334,7 @@ void RequestsWatch::check_turn(const std::string& name, const Request& approved,
 }
 
 void RequestsWatch::check_end() {
+  governors_.check_end();
   for (const auto& [name, node] : nodes_) {
     if (node.waits()) report_("queue", fmt::format("a drain of {} waits for its turn in the end", name));
     if (!node.held_for.empty())

@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "governor_watch.h"
 #include "guest.h"
 #include "requests_plan.h"
 
@@ -20,7 +21,7 @@ namespace careen::explore {
 class RequestsWatch final : public GuestWatch {
  public:
   RequestsWatch(std::shared_ptr<const RequestsPlan> plan, Report report, std::function<io::Duration()> now)
-      : plan_(std::move(plan)), report_(std::move(report)), now_(std::move(now)) {}
+      : plan_(std::move(plan)), report_(std::move(report)), now_(std::move(now)), governors_(report_) {}
 
   void changed(const sim::Change& change, const Circumstances& circumstances) override;
   void evicted(const Evicted& what, const Circumstances& circumstances) override;
@@ -76,6 +77,7 @@ class RequestsWatch final : public GuestWatch {
   std::shared_ptr<const RequestsPlan> plan_;
   Report report_;
   std::function<io::Duration()> now_;
+  GovernorWatch governors_;
   std::map<std::string, Request> requests_;
   std::map<std::string, Node> nodes_;
   std::map<std::string, io::Duration> gone_;           // nodes: since when

@@ -28,6 +28,7 @@ namespace {
 // Until the kubelet starts a process again that has ended by itself.
 constexpr io::Duration kRestart = seconds{3};
 constexpr std::string_view kRequestsGroup = "/apis/repairman.k8s.io/";
+constexpr std::string_view kAppsGroup = "/apis/apps/";
 constexpr std::string_view kWebhooksGroup = "/apis/admissionregistration.k8s.io/";
 // In one instant.
 constexpr int kMostSteps = 1'000'000;
@@ -39,7 +40,8 @@ Target target_of(const sim::Sending& sending) {
   const std::string& path = sending.request.path;
   if (path.find("/events") != std::string::npos) return Target::events;
   if (sending.client.ends_with("/lease")) return Target::lock;
-  if (kind_at(path) || path.starts_with(kRequestsGroup) || path.starts_with(kWebhooksGroup))
+  if (kind_at(path) || path.starts_with(kRequestsGroup) || path.starts_with(kWebhooksGroup) ||
+      path.starts_with(kAppsGroup))
     return Target::maintenances;
   if (path.find("/pods/") != std::string::npos) return Target::pods;
   if (path.find("/medik8s-leases/") != std::string::npos || path.starts_with("/api/v1/namespaces"))
