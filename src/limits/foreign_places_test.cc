@@ -129,7 +129,7 @@ TEST_F(ForeignPlacesTest, WhoIsBackWhenItsCordonIsHeardOfHasNoPlaceAnyMore) {
   EXPECT_TRUE(time.run_until([&] { return answer.has_value(); }, minutes{1}));
   time.run_for(seconds{1});
   EXPECT_EQ(places->placed(), 1u) << "nothing was heard of it yet";
-  node("n1");
+  node("n1", {.labels = {{"seen", "later"}}});
   time.settle();
   EXPECT_EQ(places->placed(), 0u);
 }

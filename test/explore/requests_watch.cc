@@ -281,7 +281,7 @@ void RequestsWatch::check_allowed(const std::string& node, const Circumstances& 
 std::string RequestsWatch::waiting_before(const std::string& node, bool person, io::Duration since,
                                           const Circumstances& circumstances) const {
   // Whose turn it is has his place until he asks again.
-  const int room = plan_->cap.nodes - static_cast<int>(out_with(node, now_()).size());
+  const int room = plan_->cap.nodes - static_cast<int>(out_with(node, io::Duration::min()).size());
   int waiting_before = 0;
   for (const auto& [other, waiting] : nodes_) {
     if (other == node || !waiting.waits() || is_own(other) || !in_its_group(other, node)) continue;
