@@ -149,7 +149,9 @@ void RequestsWatch::follow_holds(const std::string& name, Node& node, const Json
       held[request] = known == node.held_for.end() ? now_() : known->second;
     });
   }
-  const bool was_out = is_own(name) || has_foreign_place(name);
+  // As it was when that was decided.
+  const bool just_out = node.out_until > now_() - kWriteTakes;
+  const bool was_out = is_own(name) || has_foreign_place(name) || just_out;
   std::swap(node.held_for, held);
   if (!circumstances.by_careen) return;
   for (const auto& [request, since] : node.held_for) {
