@@ -131,6 +131,7 @@ void Desk::inherit() { core_->inherit(); }
 
 // Steady times stay; those of a wall clock are looked at again.
 void Desk::clock_stepped() {
+  core_->leads_from_ = std::min(core_->leads_from_, core_->now());
   core_->nodes_.for_each([this](const kube::Node& node) {
     if (const auto it = core_->states_.find(node.name); it != core_->states_.end()) core_->recount(it->second);
   });

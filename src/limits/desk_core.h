@@ -365,6 +365,7 @@ struct Desk::Core {
   OtherObjects* others_ = nullptr;
   std::map<SetId, NodeSet> sets_;
   bool leads_ = false;                                   // the ledger is this process's
+  io::Wall leads_from_{};                                // who left before that may have been leaving for long
   std::map<std::string, Missing, std::less<>> missing_;  // by UID
   bool known_ = false;
   std::string why_unknown_;

@@ -22,6 +22,8 @@ constexpr std::string_view kNotBack = "failure";
 constexpr std::string_view kScaledDown = "ToBeDeletedByClusterAutoscaler";
 // So long after a node begins to leave its first eviction shows whether it waits its turn.
 constexpr io::Duration kShowsItself = io::seconds{3};
+// No clocks are as far apart: what is older than that when it is first seen was there while nobody looked.
+constexpr io::Duration kSeenLate = io::minutes{1};
 // A group that had too much out admits again when it has had less for this long, or for settleSeconds.
 constexpr io::Duration kSteadyBelow = io::seconds{30};
 
@@ -334,7 +336,9 @@ Desk::Core::Tally Desk::Core::tally(const NodeState& state, const Limit& limit, 
       look_again(*fact.until);
     }
     if (makes_wait && fact.kind != Fact::Kind::down) {
-      const io::Wall shows_itself = io::add(first_seen(fact, state.seen), kShowsItself);
+      const io::Wall first = first_seen(fact, state.seen);
+      const bool was_there = first <= leads_from_ || (fact.since && io::add(*fact.since, kSeenLate) < first);
+      const io::Wall shows_itself = was_there ? io::Wall{} : io::add(first, kShowsItself);
       if (shows_itself > now()) look_again(shows_itself);
       tally.waits = stands_in_line || shows_itself > now();
       if (tally.waits) continue;

@@ -265,6 +265,8 @@ void Desk::Core::inherit() {
     found(admission.uid);
   }
   leads_ = true;
+  leads_from_ = now();
+  for (auto& [name, state] : states_) recount(state);
   for (const budget::Admission& admission : ran) inherit_workloads(admission);
   remember_all();
 }

@@ -558,6 +558,21 @@ TEST_F(DeskTest, WhatAPredecessorAdmittedCountsUntilItHasEnded) {
   EXPECT_FALSE(ledger->has("missing@gone"));
 }
 
+// Whoever has just been cordoned may be about to stand in line; whoever was when nobody looked has begun.
+TEST_F(DeskTest, WhoLeftBeforeThisProcessLedDoesNotShowItselfFirst) {
+  nodes_named({"n1", "n2", "n3"});
+  limit("workers", R"({"type":"node","maxUnavailable":2,"mode":"Queue"})");
+  open();
+  node("n1", {.cordoned_by = "kubectl"});
+  EXPECT_EQ(group("workers").used, 0);
+  desk->inherit();
+  EXPECT_EQ(group("workers").used, 1);
+  node("n2", {.cordoned_by = "kubectl"});
+  EXPECT_EQ(group("workers").used, 1);
+  time.run_for(seconds{4});
+  EXPECT_EQ(group("workers").used, 2);
+}
+
 TEST_F(DeskTest, WhatAPredecessorAdmittedAndNobodyTakesEndsWithItsEntry) {
   nodes_named({"n1", "n2"});
   limit("workers", R"({"type":"node","maxUnavailable":1})");
