@@ -76,12 +76,13 @@ class Reader {
 
   void read_status(value& status) {
     const bool claim = machine_.kind == MachineKind::node_claim;
-    const bool machine = !claim && machine_.kind != MachineKind::nvidia_maintenance;
+    const bool machine = machine_.kind == MachineKind::cluster_api || machine_.kind == MachineKind::machine_api;
     raw::each_field(status, [&](Key key, value& field) {
       if (key == "conditions") return read_conditions(field);
       // Where v1beta1 has the conditions of v1beta2.
       if (machine && key == "v1beta2") return read_status_of_v1beta2(field);
       if (machine && key == "nodeRef") return read_node(field);
+      if (machine_.kind == MachineKind::virtual_machine && key == "evacuationNodeName") return read_evacuation(field);
       if (claim && key == "nodeName") return read_text(field, machine_.node);
       if (claim && key == "providerID") read_text(field, machine_.provider_id);
     });
@@ -90,6 +91,11 @@ class Reader {
     raw::each_field(status, [&](Key key, value& field) {
       if (key == "conditions") read_conditions(field);
     });
+  }
+  // Set with the first eviction that KubeVirt turns into a migration, and cleared when that has ended.
+  void read_evacuation(value& field) {
+    read_text(field, machine_.node);
+    if (!machine_.node.empty()) work("");
   }
   void read_node(value& reference) {
     raw::each_field(reference, [&](Key key, value& field) {
@@ -115,6 +121,7 @@ class Reader {
         if (type == "Updating" && is_true) work(since);
         return;
       case MachineKind::machine_api:
+      case MachineKind::virtual_machine:
         return;
       case MachineKind::node_claim:
         if (type == "Rebooting" && is_true) work(since);

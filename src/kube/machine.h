@@ -1,6 +1,7 @@
 // Objects of other programs that stand behind nodes: the Machines of Cluster API and of OpenShift, Karpenter's
-// NodeClaims and the NodeMaintenances of NVIDIA's operator; and those that say how many nodes there should be,
-// MachineSets and Karpenter's NodePools. There is one for each node, so they have the few fields that careen uses.
+// NodeClaims, the NodeMaintenances of NVIDIA's operator, and KubeVirt's virtual machines that leave their node; and
+// those that say how many nodes there should be, MachineSets and Karpenter's NodePools. There is one for each node, so
+// they have the few fields that careen uses.
 #pragma once
 
 #include <array>
@@ -18,9 +19,9 @@ namespace careen::kube {
 
 class RawObject;
 
-enum class MachineKind : uint8_t { cluster_api, machine_api, node_claim, nvidia_maintenance };
+enum class MachineKind : uint8_t { cluster_api, machine_api, node_claim, nvidia_maintenance, virtual_machine };
 inline constexpr std::array kMachineKinds{MachineKind::cluster_api, MachineKind::machine_api, MachineKind::node_claim,
-                                          MachineKind::nvidia_maintenance};
+                                          MachineKind::nvidia_maintenance, MachineKind::virtual_machine};
 
 struct Machine {
   MachineKind kind = MachineKind::cluster_api;
@@ -28,7 +29,7 @@ struct Machine {
   std::string name;
   std::string uid;
   uint64_t version = 0;
-  std::string node;         // its name; empty: it has none yet
+  std::string node;         // its name; empty: it has none yet, or does not leave it
   std::string node_uid;     // empty: not said
   std::string provider_id;  // empty: not said
   Atom set;                 // the key of its MachineSet, or NodePool

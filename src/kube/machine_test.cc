@@ -81,6 +81,16 @@ TEST_F(MachineTest, AMaintenanceOfNvidiaHasBegunOnceItIsPastItsSchedule) {
   for (const char* const reason : {"Cordon", "Draining", "Ready"}) EXPECT_TRUE(with(reason).worked_on) << reason;
 }
 
+TEST_F(MachineTest, AVirtualMachineCountsWhileItLeavesItsNode) {
+  const Machine leaving = read(MachineKind::virtual_machine,
+                               object("", R"(,"status":{"nodeName":"n2","evacuationNodeName":"n1"})").c_str());
+  EXPECT_EQ(leaving.node, "n1");
+  EXPECT_TRUE(leaving.worked_on);
+  const Machine stays = read(MachineKind::virtual_machine, object("", R"(,"status":{"nodeName":"n2"})").c_str());
+  EXPECT_EQ(stays.node, "");
+  EXPECT_FALSE(stays.worked_on);
+}
+
 TEST_F(MachineTest, WhatIsOfAnotherTypeIsAbsent) {
   const Machine machine =
       read(MachineKind::cluster_api,

@@ -371,6 +371,9 @@ Desk::Core::Tally Desk::Core::settled(Member& member, Tally says, std::optional<
     member.last_holders = {{std::string(kNotBack), member.node.name, "was not ready", std::nullopt}};
     apply(member, {.counted = true});
   }
+  const bool lingers = !says.counted && !says.waits && member.tally.counted && member.limit.limit.count == Count::all &&
+                       std::ranges::any_of(member.node.facts, &Fact::lingers);
+  if (lingers) says = {.counted = true, .working = true};
   if (says.counted || says.waits || !member.tally.counted || settle == io::Duration{}) {
     member.back_at.reset();
     return says;
@@ -410,7 +413,7 @@ std::vector<Holder> Desk::Core::holders_of(const NodeState& state, const Limit& 
     }
   }
   for (const Fact& fact : state.facts) {
-    if (!fact.counts()) continue;
+    if (!fact.counts() && !fact.lingers) continue;
     const bool by_policy = limit.count == Count::policies && !fact.own;
     if (by_policy) continue;
     if (fact.own && (state.places.contains(fact.actor) || state.ledgered.contains(fact.actor))) continue;

@@ -567,6 +567,7 @@ TEST_F(DeskTest, WhoLeftBeforeThisProcessLedDoesNotShowItselfFirst) {
   EXPECT_EQ(group("workers").used, 0);
   desk->inherit();
   EXPECT_EQ(group("workers").used, 1);
+  time.run_for(seconds{1});
   node("n2", {.cordoned_by = "kubectl"});
   EXPECT_EQ(group("workers").used, 1);
   time.run_for(seconds{4});

@@ -33,6 +33,7 @@ struct Fact {
   // place has it: nodemaintenance/disk, profile/os-update, terminal/ana@host, request/mr-x7k2p.
   bool own = false;
   std::optional<io::Wall> until = {};  // it counts until then; nothing: as long as it is there
+  bool lingers = false;                // announced only, but what counts already goes on counting while it is there
   bool counts() const { return kind != Kind::plan; }
   bool operator==(const Fact&) const = default;
 };

@@ -26,6 +26,7 @@ MachineSetKind set_kind_of(MachineKind kind) {
       return MachineSetKind::node_pool;
     case MachineKind::cluster_api:
     case MachineKind::nvidia_maintenance:
+    case MachineKind::virtual_machine:
       break;
   }
   return MachineSetKind::cluster_api;
@@ -55,6 +56,8 @@ Words words_of(const kube::Machine& machine) {
       return {"machine-api", "Machine", "is updated"};
     case MachineKind::node_claim:
       return {"karpenter", "NodeClaim", "reboots"};
+    case MachineKind::virtual_machine:
+      return {"kubevirt", "VirtualMachineInstance", "virtual machines leave it"};
     case MachineKind::nvidia_maintenance:
       break;
   }
@@ -63,18 +66,23 @@ Words words_of(const kube::Machine& machine) {
 }
 
 std::optional<Fact> fact_of(const kube::Machine& machine) {
-  // NVIDIA's operator lets the node go before its object does.
-  const bool goes = machine.deleting && (machine.kind != MachineKind::nvidia_maintenance || machine.worked_on);
+  // NVIDIA's operator lets the node go before its object does; of a virtual machine it matters only where it is.
+  const bool goes = machine.deleting && machine.kind != MachineKind::virtual_machine &&
+                    (machine.kind != MachineKind::nvidia_maintenance || machine.worked_on);
   if (!goes && !machine.worked_on) return std::nullopt;
   const Words words = words_of(machine);
   std::optional<io::Wall> since = goes ? machine.deleting : machine.worked_on;
   if (machine.worked_on) since = std::min(*since, *machine.worked_on);
   if (since == io::Wall{}) since.reset();
   Fact fact;
-  fact.kind = Fact::Kind::working;
+  // A single eviction moves a virtual machine as well as a drain does.
+  fact.lingers = machine.kind == MachineKind::virtual_machine;
+  fact.kind = fact.lingers ? Fact::Kind::plan : Fact::Kind::working;
   fact.actor = shown_stranger(words.actor);
-  fact.what =
-      shown_stranger(fmt::format("{} {} {}", words.object, machine.key(), goes ? "is being deleted" : words.work));
+  // Of virtual machines there may be many, and they say the same.
+  fact.what = fact.lingers ? std::string(words.work)
+                           : shown_stranger(fmt::format("{} {} {}", words.object, machine.key(),
+                                                        goes ? "is being deleted" : words.work));
   fact.since = since;
   return fact;
 }

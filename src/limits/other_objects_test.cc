@@ -118,6 +118,28 @@ TEST_F(OtherObjectsTest, WhoWorksOnItIsNamed) {
       << "one that goes before it has begun lets its node be";
 }
 
+// KubeVirt goes on moving virtual machines when the drain that evicted them has been given up.
+TEST_F(OtherObjectsTest, ANodeThatWasOutCountsUntilItsVirtualMachinesHaveLeft) {
+  node("n1");
+  node("n2");
+  workers("1");
+  kube::Machine leaving = machine_of("n1");
+  leaving.kind = MachineKind::virtual_machine;
+  leaving.worked_on = io::Wall{};
+  machine(leaving);
+  leaving.name = "another";
+  machine(leaving);
+  EXPECT_EQ(group("workers").used, 0) << "a single eviction moves one, too";
+  take("n1", "nodemaintenance/m");
+  desk->release("n1", "nodemaintenance/m");
+  EXPECT_THAT(actors(), ElementsAre("kubevirt: virtual machines leave it"));
+  EXPECT_FALSE(allows("n2", "profile/p"));
+  remove_machine("another", MachineKind::virtual_machine);
+  EXPECT_EQ(group("workers").used, 1);
+  remove_machine("of-n1", MachineKind::virtual_machine);
+  EXPECT_EQ(group("workers").used, 0);
+}
+
 TEST_F(OtherObjectsTest, KuredWorksWithItsLockAlone) {
   const NodeSpec wants{.annotation = "weave.works/kured-reboot-in-progress"};
   node("n1", wants);

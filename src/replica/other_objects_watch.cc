@@ -55,6 +55,8 @@ OtherObjectsWatch::OtherObjectsWatch(OtherObjectsParts parts)
   follow({"karpenter.sh", "", "nodepools", "NodePool", false}, sets(MachineSetKind::node_pool));
   follow({"maintenance.nvidia.com", "", "nodemaintenances", "NodeMaintenance", true},
          machines(MachineKind::nvidia_maintenance));
+  follow({"kubevirt.io", "", "virtualmachineinstances", "VirtualMachineInstance", true},
+         machines(MachineKind::virtual_machine));
   follow({"apps", "v1", "daemonsets", "DaemonSet", true}, [this] {
     return kube::make_sink(p_.objects.kured(), [](kube::RawObject& raw) { return kube::decode_object(raw); });
   });
@@ -64,7 +66,7 @@ OtherObjectsWatch::OtherObjectsWatch(OtherObjectsParts parts)
 
 void OtherObjectsWatch::follow(kube::Resource resource, std::function<std::unique_ptr<kube::Sink>()> sink,
                                bool machines) {
-  followed_.push_back({.resource = std::move(resource), .sink = std::move(sink), .machines = machines});
+  followed_.push_back({.resource = std::move(resource), .name = "", .sink = std::move(sink), .machines = machines});
 }
 
 bool OtherObjectsWatch::wanted() const {

@@ -29,8 +29,6 @@ const kube::Resource kClusters{"cluster.x-k8s.io", "v1beta1", "clusters", "Clust
 const kube::Resource kNodePools{"karpenter.sh", "v1", "nodepools", "NodePool", false};
 constexpr const char* kPoolLabel = "karpenter.sh/nodepool";
 constexpr const char* kPageSize = "limit=500";
-constexpr Governor kAll[] = {Governor::karpenter, Governor::karpenter_node_pool, Governor::cluster_autoscaler,
-                             Governor::kured, Governor::cluster_api};
 constexpr io::Duration kRecorded = io::seconds{10};
 
 budget::Admission marker_of(Governor governor) {
@@ -60,7 +58,7 @@ Annotations annotations_of(JsonView object) {
 }  // namespace
 
 Governors::~Governors() {
-  for (const Governor governor : kAll) p_.problems.drop(problem_of(governor));
+  for (const Governor governor : kAllGovernors) p_.problems.drop(problem_of(governor));
 }
 
 Task<void> Governors::run() {
@@ -78,9 +76,20 @@ Task<void> Governors::run() {
 
 // Some limit names a governor, or one has left something behind.
 bool Governors::concerned() const {
-  bool named = std::ranges::any_of(kAll, [this](Governor governor) { return marked(governor); });
-  p_.desk.for_each_limit([&](const limits::Limit& limit) { named = named || !limit.governors.empty(); });
-  return named;
+  return std::ranges::any_of(kAllGovernors, [this](Governor governor) { return marked(governor) || named(governor); });
+}
+
+bool Governors::named(Governor governor) const {
+  bool found = false;
+  p_.desk.for_each_limit([&](const limits::Limit& limit) {
+    found = found || std::ranges::find(limit.governors, name_of(governor)) != limit.governors.end();
+  });
+  return found;
+}
+
+// The record of what is held may have been lost with the ledger, so the first look needs none.
+bool Governors::looks_after(Governor governor) const {
+  return marked(governor) || (unlooked_.contains(governor) && named(governor));
 }
 
 Task<void> Governors::round() {
@@ -106,13 +115,13 @@ Task<void> Governors::round() {
     const kube::Node* const known = p_.nodes.find(node);
     return known && on_node(*known, of).contains(governor);
   };
-  if (marked(Governor::kured)) {
+  if (looks_after(Governor::kured)) {
     const bool hold = active.contains(Governor::kured);
     co_await govern_objects(Governor::kured, kDaemonSets, Governed::daemon_set, [hold](JsonView set) {
       return hold && set["metadata"]["name"].text() == limits::kKuredActor;
     });
   }
-  if (marked(Governor::cluster_api)) {
+  if (looks_after(Governor::cluster_api)) {
     co_await govern_objects(Governor::cluster_api, kMachines, Governed::machine, [&](JsonView machine) {
       // A hook on one that goes already would only keep it from going.
       if (machine["metadata"]["deletionTimestamp"].text()) return false;
@@ -121,10 +130,11 @@ Task<void> Governors::round() {
     const bool hold = active.contains(Governor::cluster_api);
     co_await govern_objects(Governor::cluster_api, kClusters, Governed::cluster, [hold](JsonView) { return hold; });
   }
-  if (marked(Governor::karpenter_node_pool)) co_await govern_pools(active.contains(Governor::karpenter_node_pool));
-  for (const Governor governor : kAll) {
+  if (looks_after(Governor::karpenter_node_pool)) co_await govern_pools(active.contains(Governor::karpenter_node_pool));
+  for (const Governor governor : kAllGovernors) {
     if (failed_.contains(governor)) continue;
     p_.problems.clear(problem_of(governor));
+    if (looks_after(governor)) unlooked_.erase(governor);
     if (!active.contains(governor)) unmark(governor);
   }
 }

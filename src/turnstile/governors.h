@@ -81,11 +81,15 @@ class Governors {
   io::Task<bool> mark(Governor governor);
   void unmark(Governor governor);
   bool marked(Governor governor) const;
+  bool named(Governor governor) const;
+  bool looks_after(Governor governor) const;
   void trouble(Governor governor, const std::string& what);
 
   GovernorsParts p_;
   io::Signal changed_;
   io::Subscription changes_;
+  // What they hold was not looked at yet since this replica leads.
+  std::set<Governor> unlooked_{std::begin(kAllGovernors), std::end(kAllGovernors)};
   std::set<Governor> failed_;  // in this round
   Groups full_;                // as of the last round
 };

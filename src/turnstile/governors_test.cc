@@ -132,6 +132,22 @@ TEST_F(GovernorsTest, ASuccessorTakesAwayWhatWasLeft) {
   EXPECT_TRUE(ledger->entries().empty());
 }
 
+// Somebody has deleted the ledger meanwhile.
+TEST_F(GovernorsTest, ASuccessorWithoutARecordLooksWhatIsHeld) {
+  daemon_set();
+  node("n1", {.cordoned_by = "kubectl"});
+  go_on(seconds{90});
+  ASSERT_NE(annotation(kKured, kLock), "-");
+  work.reset();
+  node("n1");
+  for (const auto& [key, entry] : std::map(ledger->entries())) ledger->finish(key);
+  time.run_for(seconds{1});
+  lead();
+  go_on(minutes{2});
+  EXPECT_EQ(on_node("n2", kScaleDown), "-");
+  EXPECT_EQ(annotation(kKured, kLock), "-");
+}
+
 TEST_F(GovernorsTest, WhereNoLimitNamesOneNothingIsAsked) {
   limit("workers", R"({"type":"node","maxUnavailable":1})");
   time.run_for(seconds{1});

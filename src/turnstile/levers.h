@@ -15,6 +15,8 @@
 namespace careen::turnstile {
 
 enum class Governor { karpenter, karpenter_node_pool, cluster_autoscaler, kured, cluster_api };
+inline constexpr Governor kAllGovernors[] = {Governor::karpenter, Governor::karpenter_node_pool,
+                                             Governor::cluster_autoscaler, Governor::kured, Governor::cluster_api};
 std::optional<Governor> governor_of(std::string_view name);
 std::string_view name_of(Governor governor);
 

@@ -68,15 +68,14 @@ void RequestsWatch::request_changed(const sim::Change& change, const Circumstanc
   // Two on one node have one place.
   const bool was_out = is_own(request.node) || has_foreign_place(request.node);
   request.approved_by_careen = true;
-  const auto gone = gone_.find(request.node);
-  const bool just_gone = gone != gone_.end() && (!circumstances.informed || gone->second > now_() - kHeardOf);
+  const bool just_gone = has_just_gone(request.node, circumstances);
   if (!nodes_.contains(request.node) && !just_gone)
     report_("request", fmt::format("{} is approved for {}, which is not there", change.name, request.node));
   if (circumstances.exact && !has_place_on_record(change.name))
     report_("request", change.name + " is approved although its place is not on record");
   check_alone(request.node);
   if (!was_out) check_cap(request.node, "request " + change.name, circumstances);
-  if (plan_->drains_first) return check_drained(change.name, request.node);
+  if (plan_->drains_first) return check_drained(change.name, request.node, just_gone);
   if (circumstances.exact && circumstances.informed) check_turn(change.name, request, circumstances);
 }
 
@@ -162,11 +161,18 @@ void RequestsWatch::follow_holds(const std::string& name, Node& node, const Json
   }
 }
 
+// It went, and careen cannot have heard of that yet.
+bool RequestsWatch::has_just_gone(const std::string& node, const Circumstances& circumstances) const {
+  const auto gone = gone_.find(node);
+  return gone != gone_.end() && (!circumstances.informed || gone->second > now_() - kHeardOf);
+}
+
 // What was there when it was cordoned has gone, unless the time for that is over.
-void RequestsWatch::check_drained(const std::string& request, const std::string& name) {
+void RequestsWatch::check_drained(const std::string& request, const std::string& name, bool just_gone) {
   const auto node = nodes_.find(name);
   if (node == nodes_.end()) return;
   const auto held = node->second.held_for.find(request);
+  if (held == node->second.held_for.end() && just_gone) return;  // it has been made anew
   if (held == node->second.held_for.end())
     return report_("request", fmt::format("{} is approved although {} is not held for it", request, name));
   for (const auto& [pod, made] : pods_[name]) {

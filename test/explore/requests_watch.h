@@ -56,7 +56,8 @@ class RequestsWatch final : public GuestWatch {
   void node_changed(const sim::Change& change, const Circumstances& circumstances);
   void pod_changed(const sim::Change& change);
   void follow_holds(const std::string& name, Node& node, const kube::Json& object, const Circumstances& circumstances);
-  void check_drained(const std::string& request, const std::string& node);
+  bool has_just_gone(const std::string& node, const Circumstances& circumstances) const;
+  void check_drained(const std::string& request, const std::string& node, bool just_gone);
   // The nodes of its group that are out when it is, too.
   std::vector<std::string> out_with(const std::string& node, io::Duration heard_of) const;
   void check_step(const std::string& name, const std::string& from, const Request& now);

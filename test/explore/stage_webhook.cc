@@ -2,7 +2,9 @@
 // passes (failurePolicy Ignore). A replica that does not lead asks the one that it takes for the leader.
 #include <fmt/format.h>
 
+#include "io/metrics.h"
 #include "io/sync.h"
+#include "kube/lock.h"
 #include "stage.h"
 #include "turnstile/question.h"
 
