@@ -20,9 +20,9 @@ struct Claim {
     out,       // the node is out
   };
 
-  std::string who;   // profile/os-update, nodemaintenance/disk, terminal/ana@host
-  std::string node;  // its name
-  std::string uid;   // of the node; empty: there is none of that name
+  std::string who;       // profile/os-update, nodemaintenance/disk, terminal/ana@host
+  std::string node;      // its name
+  std::string uid = {};  // of the node; empty: there is none of that name
   std::optional<io::Wall> since = std::nullopt;
   Stage stage = Stage::out;
   std::vector<std::string> budgets = {};  // in which it counts, by the names that people gave them

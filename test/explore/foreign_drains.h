@@ -23,9 +23,9 @@ class ForeignDrains {
  private:
   struct Drain {
     const ForeignDrain& what;
-    std::set<std::string> pods;  // that are left
-    int asked = 0;               // that have not been answered
-    io::Duration tried{};        // for so long
+    std::set<std::string> pods = {};  // that are left
+    int asked = 0;                    // that have not been answered
+    io::Duration tried{};             // for so long
   };
 
   bool is_there(const Drain& drain) const;
