@@ -92,7 +92,7 @@ class ServiceAccountTest(CareenTest):
         seldom = {("nodes", "get"), ("events", "patch"), ("pods", "get"), ("pods/eviction", "create"),
                   *((resource, verb) for verb in ("list", "watch") for resource in (
                       "maintenancelimits", "machines", "machinesets", "nodeclaims", "nodepools", "nodemaintenances",
-                      "daemonsets")),
+                      "virtualmachineinstances", "daemonsets")),
                   ("poddisruptionbudgets", "list"), ("poddisruptionbudgets", "watch"),
                   ("tokenreviews", "create"), ("subjectaccessreviews", "create"), ("serviceaccounts/token", "create")}
         self.assertEqual({(resource, verb) for resource, verb in granted - used if resource != "hypervisors"} - seldom,
