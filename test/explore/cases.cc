@@ -92,7 +92,8 @@ void add_case(const std::string& name, const Campaign& campaign, const Outcome& 
   Systematic one;
   one.one.seed = 1;
   one.one.campaign = campaign;
-  one.one.calm_after = undisturbed.end.takes;
+  // The events of the last write follow it.
+  one.one.calm_after = undisturbed.end.takes + seconds{5};
   one.expected = undisturbed.end;
   one.name = name;
   for (Perturbation& fault : faults) {
