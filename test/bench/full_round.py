@@ -37,11 +37,10 @@ class MarkWatch(NodeWatch):
         with self._changed:
             self.marked = {}
 
-    def _take(self, name, node):
-        old = self.nodes.get(name)
-        if old and node and own_marks(old) != own_marks(node):
+    def _take(self, name, old, new, version):
+        if old and new and own_marks(old) != own_marks(new):
             self.marked[name] = self.marked.get(name, 0) + 1
-        super()._take(name, node)
+        super()._take(name, old, new, version)
 
 
 def tally(entries):
