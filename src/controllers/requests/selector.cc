@@ -61,7 +61,8 @@ Selector parse_selector(const kube::Object& object) {
   auto read = selector.is_object() ? kube::LabelSelector::from_json(selector)
                                    : io::fail(io::ErrorKind::invalid, "it must be an object");
   if (!read) {
-    out.mistake = fmt::format("spec.selector: {}", read.error().message);
+    // It quotes what stands there.
+    out.mistake = kube::cut_text(fmt::format("spec.selector: {}", read.error().message), 1024);
     return out;
   }
   out.selector = std::move(*read);
@@ -75,7 +76,6 @@ Selector parse_selector(const kube::Object& object) {
   } else if (!kube::label_value_errors(out.name).empty()) {
     out.mistake = "metadata.name: it must be fit for a label's value";
   }
-  if (!out.mistake.empty()) out.mistake = kube::cut_text(out.mistake, 1024);
   return out;
 }
 
