@@ -123,9 +123,10 @@ struct Desk::Core {
     Group& group;
     Unit& unit;
     Tally tally = {};
-    uint64_t counted_as = 0;                 // the order in which nodes were counted
-    std::optional<io::Steady> back_at = {};  // it still counts, as of then
-    std::vector<Holder> last_holders = {};   // for as long as it settles
+    uint64_t counted_as = 0;                      // the order in which nodes were counted
+    std::optional<io::Steady> back_at = {};       // it still counts, as of then
+    std::vector<Holder> last_holders = {};        // for as long as it settles
+    std::optional<io::Steady> lingers_from = {};  // nothing but a fact that lingers has it count since then
     bool looked_at = false;
   };
 
@@ -249,6 +250,7 @@ struct Desk::Core {
   void recount(NodeState& state);
   Tally tally(const NodeState& state, const Limit& limit, std::optional<io::Steady>& due) const;
   Tally settled(Member& member, Tally now_says, std::optional<io::Steady>& due);
+  bool lingers(Member& member, const Tally& says, std::optional<io::Steady>& due) const;
   void apply(Member& member, Tally tally);
   template <class F>
   void change(Group& group, Unit& unit, F&& make);

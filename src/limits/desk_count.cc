@@ -22,6 +22,7 @@ constexpr std::string_view kNotBack = "failure";
 constexpr std::string_view kScaledDown = "ToBeDeletedByClusterAutoscaler";
 // So long after a node begins to leave its first eviction shows whether it waits its turn.
 constexpr io::Duration kShowsItself = io::seconds{3};
+constexpr io::Duration kLongestLinger = io::hours{1};
 // No clocks are as far apart: what is older than that when it is first seen was there while nobody looked.
 constexpr io::Duration kSeenLate = io::minutes{1};
 // A group that had too much out admits again when it has had less for this long, or for settleSeconds.
@@ -362,6 +363,22 @@ Desk::Core::Tally Desk::Core::tally(const NodeState& state, const Limit& limit, 
   return tally;
 }
 
+// What others do not end in so long does not count for ever: people who may write such an object need not be people who
+// may take nodes out.
+bool Desk::Core::lingers(Member& member, const Tally& says, std::optional<io::Steady>& due) const {
+  const bool holds = !says.counted && !says.waits && member.tally.counted && member.limit.limit.count == Count::all &&
+                     std::ranges::any_of(member.node.facts, &Fact::lingers);
+  if (!holds) {
+    member.lingers_from.reset();
+    return false;
+  }
+  if (!member.lingers_from) member.lingers_from = loop_.now();
+  const io::Steady until = *member.lingers_from + kLongestLinger;
+  if (loop_.now() >= until) return false;
+  sooner(due, until);
+  return true;
+}
+
 // It counts on until it has been back for long enough.
 Desk::Core::Tally Desk::Core::settled(Member& member, Tally says, std::optional<io::Steady>& due) {
   const io::Duration settle = member.limit.limit.settle;
@@ -371,9 +388,7 @@ Desk::Core::Tally Desk::Core::settled(Member& member, Tally says, std::optional<
     member.last_holders = {{std::string(kNotBack), member.node.name, "was not ready", std::nullopt}};
     apply(member, {.counted = true});
   }
-  const bool lingers = !says.counted && !says.waits && member.tally.counted && member.limit.limit.count == Count::all &&
-                       std::ranges::any_of(member.node.facts, &Fact::lingers);
-  if (lingers) says = {.counted = true, .working = true};
+  if (lingers(member, says, due)) says = {.counted = true, .working = true};
   if (says.counted || says.waits || !member.tally.counted || settle == io::Duration{}) {
     member.back_at.reset();
     return says;

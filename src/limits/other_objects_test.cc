@@ -140,6 +140,23 @@ TEST_F(OtherObjectsTest, ANodeThatWasOutCountsUntilItsVirtualMachinesHaveLeft) {
   EXPECT_EQ(group("workers").used, 0);
 }
 
+TEST_F(OtherObjectsTest, AVirtualMachineThatNeverLeavesKeepsNoPlaceForEver) {
+  node("n1");
+  node("n2");
+  workers("1");
+  kube::Machine leaving = machine_of("n1");
+  leaving.kind = MachineKind::virtual_machine;
+  leaving.worked_on = io::Wall{};
+  machine(leaving);
+  take("n1", "nodemaintenance/m");
+  desk->release("n1", "nodemaintenance/m");
+  time.run_for(minutes{59});
+  EXPECT_EQ(group("workers").used, 1);
+  time.run_for(minutes{2});
+  EXPECT_EQ(group("workers").used, 0);
+  EXPECT_TRUE(allows("n2", "profile/p"));
+}
+
 TEST_F(OtherObjectsTest, KuredWorksWithItsLockAlone) {
   const NodeSpec wants{.annotation = "weave.works/kured-reboot-in-progress"};
   node("n1", wants);
