@@ -28,7 +28,7 @@ sys.path[:0] = [str(ROOT / "test" / "e2e"), str(ROOT / "test")]
 import gobuild  # noqa: E402
 from chart import CHART, NAMESPACE, VALUES, find, helm, objects, render, values_flags  # noqa: E402
 from careen import poll  # noqa: E402
-from cluster import Cluster, Stopped, stop_on_signals  # noqa: E402
+from cluster import Cluster, run_tests_on  # noqa: E402
 from test_webhook import certificate  # noqa: E402
 
 # Kinds of other projects, so that the server takes objects of them. What is in these objects is not checked here:
@@ -437,19 +437,11 @@ class ClusterTest(unittest.TestCase):
 def main():
     global CAREEN
     CAREEN = str(pathlib.Path(sys.argv.pop(1)).resolve())
-    stop_on_signals()
     admission = tempfile.NamedTemporaryFile("w", suffix=".json")
     json.dump(ADMISSION, admission)
     admission.flush()
-    ClusterTest.cluster = Cluster(f"deploy-{os.getpid()}", "--without", "scheduler,kwok", "--nodes", "0", "--arg",
-                                  f"apiserver=--admission-control-config-file={admission.name}")
-    try:
-        ClusterTest.cluster.up()
-        return 0 if unittest.main(exit=False, verbosity=2).result.wasSuccessful() else 1
-    except Stopped:
-        return 1
-    finally:
-        ClusterTest.cluster.down()
+    return run_tests_on(Cluster(f"deploy-{os.getpid()}", "--without", "scheduler,kwok", "--nodes", "0", "--arg",
+                                f"apiserver=--admission-control-config-file={admission.name}"), ClusterTest)
 
 
 if __name__ == "__main__":

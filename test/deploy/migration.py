@@ -18,7 +18,7 @@ sys.path.insert(0, str(ROOT / "test" / "e2e"))
 
 from api import write_kubeconfig  # noqa: E402
 from chart import HELM  # noqa: E402
-from cluster import Cluster, Stopped, stop_on_signals  # noqa: E402
+from cluster import Cluster, run_tests_on  # noqa: E402
 
 ORIGINALS = ROOT / "test" / "deploy" / "original"
 HOME = "careen-system"
@@ -74,12 +74,4 @@ class Move(unittest.TestCase):
 def main(test_class, nodes):
     """The tests of the class on a cluster of so many nodes; the first argument is the program."""
     test_class.careen = str(pathlib.Path(sys.argv.pop(1)).resolve())
-    stop_on_signals()
-    test_class.cluster = Cluster(f"move-{os.getpid()}", "--nodes", str(nodes))
-    try:
-        test_class.cluster.up()
-        return 0 if unittest.main(exit=False, verbosity=2).result.wasSuccessful() else 1
-    except Stopped:
-        return 1
-    finally:
-        test_class.cluster.down()
+    return run_tests_on(Cluster(f"move-{os.getpid()}", "--nodes", str(nodes)), test_class)

@@ -6,6 +6,7 @@ import shlex
 import signal
 import subprocess
 import sys
+import unittest
 
 from api import Api
 
@@ -100,3 +101,16 @@ def stop_on_signals(deadline=None):
         signal.signal(number, arrived)
     if deadline:
         signal.alarm(deadline)
+
+
+def run_tests_on(cluster, test_class):
+    """The tests of the running program on a cluster that is there for as long as they run; the exit code."""
+    stop_on_signals()
+    test_class.cluster = cluster
+    try:
+        cluster.up()
+        return 0 if unittest.main(exit=False, verbosity=2).result.wasSuccessful() else 1
+    except Stopped:
+        return 1
+    finally:
+        cluster.down()
