@@ -127,6 +127,33 @@ class RunningCluster(unittest.TestCase):
         tool("start", "apiserver", "--name", NAME)
         self.kubectl("get", "nodes")
 
+    def test_simulated_machine_is_a_node_for_as_long_as_it_is_there(self):
+        played = subprocess.Popen([TOOL, "infrastructure", "--name", NAME], stdout=subprocess.PIPE,
+                                  stderr=subprocess.DEVNULL, text=True)
+        self.addCleanup(played.stdout.close)
+        self.addCleanup(played.wait)
+        self.addCleanup(played.terminate)
+        self.assertEqual(played.stdout.readline(), "playing\n")
+
+        def create(kind, name, spec, labels=""):
+            with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
+                json.dump({"apiVersion": "infrastructure.cluster.x-k8s.io/v1beta1", "kind": kind, "spec": spec,
+                           "metadata": {"name": name, "labels": labels or {}}}, file)
+                file.flush()
+                self.kubectl("create", "-f", file.name)
+
+        create("SimulatedCluster", "workload", {"testcluster": NAME})
+        create("SimulatedMachine", "m", {}, {"cluster.x-k8s.io/cluster-name": "workload"})
+        node = "default-m-node"
+        self.assertTrue(eventually(lambda: any(
+            one["metadata"]["name"] == node and one["spec"].get("providerID") == "simulated://default/m"
+            for one in self.get("nodes")["items"])))
+        self.kubectl("wait", "--for=condition=Ready", "--timeout=30s", f"node/{node}")
+        self.assertTrue(eventually(lambda: self.get("simulatedmachine", "m").get("status") == {
+            "initialization": {"provisioned": True}}))
+        self.kubectl("delete", "simulatedmachine", "m", "--timeout=30s")
+        self.kubectl("get", "node", node, status=1)
+
     def test_old_watch_expires_after_compaction(self):
         path = "/api/v1/namespaces/default/configmaps"
         version = json.loads(self.kubectl("get", "--raw", path))["metadata"]["resourceVersion"]

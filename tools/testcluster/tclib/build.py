@@ -25,10 +25,16 @@ PROGRAMS = {
 }
 _MODULES = {"kubernetes": "k8s.io/kubernetes", "etcd": "go.etcd.io/etcd/server/v3",
             "kwok": "sigs.k8s.io/kwok"}
-# Other programs that take nodes out, for the tests that want them: a folder each under build/, which
-# has the main package as well. They are no part of the cluster and are built apart from it.
-ACTORS = {"karpenter": "karpenter", "flatcar-updates": "flatcar"}
-_FLAGS = ["-trimpath", "-buildvcs=false", "-mod=readonly"]
+# Other programs that take nodes out, for the tests that want them: (folder under build/, package), where
+# "." is a main package of our own. They are no part of the cluster and are built apart from it.
+ACTORS = {
+    "karpenter": ("karpenter", "."),
+    "flatcar-updates": ("flatcar", "."),
+    "cluster-api": ("cluster-api", "sigs.k8s.io/cluster-api/core"),
+}
+# Not -trimpath: it would have a package that was compiled for one program compiled anew for another that
+# has it by a `replace`.
+_FLAGS = ["-buildvcs=false", "-mod=readonly"]
 
 
 def _source(folder, name):
@@ -90,10 +96,11 @@ def ensure(jobs=None):
 
 def ensure_actor(name, jobs=None):
     """Builds one of ACTORS if it is missing; returns the program."""
-    source = ACTORS[name]
+    source, package = ACTORS[name]
     go = gotoolchain.find(_needed_go([source]))
-    folder = _folder(go, [source], ("go.mod", "go.sum", "main.go"))
-    return os.path.join(_ensure(go, folder, {name: (source, ".")}, jobs), name)
+    files = ("go.mod", "go.sum", "main.go") if package == "." else ("go.mod", "go.sum")
+    folder = _folder(go, [source], files)
+    return os.path.join(_ensure(go, folder, {name: (source, package)}, jobs), name)
 
 
 def _ensure(go, folder, wanted, jobs):

@@ -7,7 +7,7 @@ import shlex
 import sys
 import time
 
-from . import build, cluster, components, process
+from . import build, cluster, components, infrastructure, process
 from .cluster import Cluster
 from .common import (INTERRUPTS, Failure, Interrupted, UsageError, check_name, say)
 
@@ -180,6 +180,13 @@ def _nodes(arguments):
         found.wait_nodes(names, arguments.timeout)
 
 
+def _infrastructure(arguments):
+    played = infrastructure.Infrastructure(Cluster.get(arguments.name))
+    played.install()
+    print("playing", flush=True)
+    played.run()
+
+
 def _print_flags(found, everything):
     versions = build.versions()
     print(f"Kubernetes {versions['kubernetes']}, etcd {versions['etcd']}, KWOK {versions['kwok']}")
@@ -283,6 +290,9 @@ def _parser():
                   "apiserver (whose watch cache would otherwise still serve old revisions), so "
                   "that old watches get 410", "testcluster compact --name bench", timeout=True)
     compact.add_argument("--etcd-only", action="store_true", help="leave the apiserver alone")
+    add("infrastructure", _infrastructure, "play Cluster API's infrastructure on this management "
+        "cluster until interrupted: machines are simulated nodes of other test clusters",
+        "testcluster infrastructure --name management")
     nodes = add("nodes", _nodes, "add simulated nodes to a running cluster",
                 "testcluster nodes --name bench --count 100", timeout=True)
     nodes.add_argument("--count", type=_count, required=True, metavar="N", help="how many")
