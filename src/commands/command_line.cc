@@ -3,6 +3,7 @@
 #include "commands/commands.h"
 #include "commands/completion_names.h"
 #include "commands/manager_questions.h"
+#include "commands/manager_start.h"
 #include "commands/run_flags.h"
 #include "controllers/nodemaintenance/commands/commands.h"
 #include "controllers/requests/commands/commands.h"
@@ -47,6 +48,8 @@ std::vector<std::string> kubectl_syntax(std::vector<std::string> arguments) {
   return arguments;
 }
 
+constexpr std::string_view kMachinesProgram = "runtime-extension-maintenance-controller";
+
 std::vector<std::string> normalized(std::vector<std::string> arguments, const std::string& called) {
   // As /usr/bin/gather, where oc adm must-gather looks for it, and for what it wrote in /must-gather.
   if (called == "gather") {
@@ -73,6 +76,12 @@ int run_command_line(const std::vector<std::string>& given) {
     auto started = start_as_manager(go_syntax(given));
     if (!started) return started.error();
     arguments = std::move(*started);
+  }
+  // The image of that program has no other name for it.
+  if (called == kMachinesProgram) {
+    arguments = go_syntax(given);
+    arguments.insert(arguments.begin() + 1, "run");
+    arguments = as_manager(std::move(arguments), "machines");
   }
   // kubectl runs its plugins by this name.
   Commands commands(called == "kubectl-careen" ? "kubectl careen" : "careen");

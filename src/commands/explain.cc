@@ -42,6 +42,14 @@ std::string path_of(const std::string& name) {
     }
     known += fmt::format(" or {}/NAME", one->name);
   }
+  for (const controllers::Kind* one : replica::controller_kinds()) {
+    if (one->explained.empty()) continue;
+    const std::string singular(one->explained.substr(0, one->explained.size() - 1));
+    if (kind == one->explained || kind == singular || kind == one->short_name) {
+      return std::string(one->explained) + "/" + url_text(rest);
+    }
+    known += fmt::format(" or {}/NAMESPACE/NAME", singular);
+  }
   throw UsageError(fmt::format("\"{}\": there is no kind \"{}\" to explain; expected {}", name, kind, known));
 }
 

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
+#include <utility>
 
 #include "cli/terminal_table.h"
 #include "cli/text_wrap.h"
@@ -37,6 +39,7 @@ class Page {
         width_(std::max(screen.size().width, kNarrowest)) {}
 
   std::vector<Line> lines() {
+    if (story_["kind"].exists()) return lines_of_object();
     add_header();
     story_["pauses"].for_each_element([this](JsonView pause) {
       add_text("", verdict_mark(screen_, "error") + " ", pause_text(pause, now_), Colour::yellow);
@@ -56,6 +59,30 @@ class Page {
 
  private:
   void blank() { lines_.emplace_back(); }
+
+  // Of one that is about no node of this cluster, and tells everything itself.
+  std::vector<Line> lines_of_object() {
+    std::string kind = shown(story_["kind"]);
+    std::ranges::transform(kind, kind.begin(), [](unsigned char c) { return std::tolower(c); });
+    Line header = screen_.paint(Colour::bold, kind + "/" + shown(story_["name"])) + "  ";
+    header += shown(story_["phase"]);
+    lines_.push_back(std::move(header));
+    constexpr std::pair<const char*, const char*> kFacts[] = {
+        {"cluster", "cluster"}, {"nodeName", "node"}, {"host", "host"}};
+    for (const auto& [key, name] : kFacts) {
+      if (story_[key].exists()) add_fact("  ", name, shown(story_[key]));
+    }
+    for (const auto& [key, name] : {std::pair{"deleting", "deleted"}, std::pair{"heldSince", "held"}}) {
+      if (story_[key].exists()) add_fact("  ", name, "since " + when_text(story_[key], now_));
+    }
+    if (const std::string error = shown(story_["error"]); !error.empty()) {
+      add_text("  ", verdict_mark(screen_, "error") + " ", error, Colour::yellow);
+    }
+    blank();
+    const auto tree = why_lines(story_["why"], screen_, "", width_);
+    lines_.insert(lines_.end(), tree.begin(), tree.end());
+    return std::move(lines_);
+  }
 
   // `head` once, then the text in as many lines as it needs.
   void add_text(const std::string& indent, const Line& head, const std::string& text, Colour colour = Colour::plain) {

@@ -38,6 +38,8 @@ constexpr Told kTold[] = {
 // After those, and after a configuration that lies there: the third program has no other flag of its own.
 constexpr std::string_view kToldLast = "--master";
 
+constexpr std::string_view kElects = "--enable-leader-election";
+
 bool has_flag(const std::vector<std::string>& arguments, std::string_view flag) {
   return std::ranges::any_of(arguments, [&](std::string_view argument) {
     if (!argument.starts_with(flag)) return false;
@@ -95,12 +97,15 @@ std::vector<std::string> as_manager(std::vector<std::string> arguments, std::str
   const controllers::Kind* kind = kind_named(controller);
   if (!kind) return arguments;
   const auto add = [&](std::string_view flag) {
-    if (!has_flag(given, flag.substr(0, flag.find('=')))) arguments.emplace_back(flag);
+    const std::string_view name = flag.substr(0, flag.find('='));
+    const bool elects =
+        name == kElects && (has_flag(given, "--leader-elect") || has_flag(given, "--no-enable-leader-election"));
+    if (!has_flag(given, name) && !elects) arguments.emplace_back(flag);
   };
   for (const std::string_view flag : kind->original.usual_flags) add(flag);
   if (!starts_as_its_role_allows(controller) || !found.may_lock) return arguments;
   // The original runs as a single replica unless the flag is given; several careens take turns.
-  add("--enable-leader-election");
+  add(kElects);
   // What the same role allows shows that the API server knows it: this right is missing, and not only unknown yet.
   if (!found.may_pause) add("--await-pauses=false");
   return arguments;

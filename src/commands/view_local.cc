@@ -156,6 +156,12 @@ class ViewComputedHere final : public ViewSource {
     if (kind == "fleet") return fleet();
     if (kind == "timeline") return view::timeline_document(shown_, "");
     if (kind == "nodes") return story(name);
+    for (const controllers::Kind* one : replica::controller_kinds()) {
+      if (one->explained != kind) continue;
+      auto told = view::told_document(replica_, kind, name);
+      if (!told) return tl::make_unexpected(no_such(std::string(one->event_source), name));
+      return std::move(*told);
+    }
     const auto& kinds = replica::object_kinds();
     const auto known = std::find_if(kinds.begin(), kinds.end(),
                                     [&](const controllers::Kind* one) { return one->object.plural == kind; });

@@ -9,6 +9,26 @@
 
 namespace careen::replica {
 
+namespace {
+
+// What answers at an address where there is no cluster.
+class Nobody final : public kube::Transport {
+ public:
+  explicit Nobody(std::string host) : host_(std::move(host)) {}
+  io::Task<io::Result<kube::Response>> send(kube::Request) override { co_return refused<kube::Response>(); }
+  io::Task<io::Result<kube::StreamResponse>> open(kube::Request) override { co_return refused<kube::StreamResponse>(); }
+  std::string_view host() const override { return host_; }
+
+ private:
+  template <class T>
+  io::Result<T> refused() const {
+    return io::fail(io::ErrorKind::connect, "nobody answers at " + host_);
+  }
+  std::string host_;
+};
+
+}  // namespace
+
 ModelProcess::ModelProcess(io::VirtualTime& time, sim::Cluster& cluster, std::string config,
                            ModelProcessOptions options)
     : time_(time),
@@ -26,7 +46,13 @@ ModelProcess::ModelProcess(io::VirtualTime& time, sim::Cluster& cluster, std::st
     if (it == variables.end()) return std::nullopt;
     return it->second;
   };
-  const auto connect = [&cluster, this](const kube::Access&) {
+  const auto connect = [&cluster, this, elsewhere = options.elsewhere](const kube::Access& access) {
+    // Its own cluster needs no address here.
+    if (!access.server.empty()) {
+      sim::Network* const network = elsewhere ? elsewhere(access) : nullptr;
+      if (!network) return kube::Transports{std::make_shared<Nobody>(access.server)};
+      return kube::Transports{network->connect(*loop_, name_)};
+    }
     return kube::Transports{cluster.network.connect(*loop_, name_), cluster.network.connect(*loop_, name_ + "/lease")};
   };
   if (options.profiles) {

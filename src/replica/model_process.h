@@ -22,9 +22,14 @@
 #include "turnstile/reach.h"
 #include "web/routes.h"
 
+namespace careen::kube {
+struct Access;
+}
+
 namespace careen::sim {
 struct Cluster;
-}
+class Network;
+}  // namespace careen::sim
 
 namespace careen::profiles {
 struct Config;
@@ -46,6 +51,8 @@ struct ModelProcessOptions {
   std::map<std::string, std::string> environment = {};
   std::function<void(profiles::Config&)> adjust_config = {};
   io::Log log = {};
+  // The network of another model cluster by how it is reached; null: there is none, and nobody answers.
+  std::function<sim::Network*(const kube::Access&)> elsewhere = {};
 };
 
 class ModelProcess {

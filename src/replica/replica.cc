@@ -86,6 +86,7 @@ Replica::Core::Core(const Replica& replica, ReplicaParts p, ReplicaOptions optio
     : replica_(replica),
       loop_(p.loop),
       options_(std::move(options)),
+      connect_(p.connect),
       log_(p.log.named("setup")),
       problems_(p.log.named("problems")),
       identity_(fmt::format("{}_{}", options_.host, options_.instance.empty() ? p.random.uuid() : options_.instance)),
@@ -190,14 +191,15 @@ void Replica::Core::open_gate(io::Random& random, const io::Log& log) {
       .knows_pods = [this] { return pod_watch_.synced(); }});
 }
 
+void Replica::Core::guard(kube::Client& client, const kube::Lock& lock) {
+  if (options_.dry_run) {
+    client.set_write_guard([] { return std::nullopt; });
+  } else if (options_.leader_election) {
+    client.set_write_guard([this, &lock] { return locks_.write_window(lock); });
+  }
+}
+
 void Replica::Core::guard_writes() {
-  const auto guard = [this](kube::Client& client, const kube::Lock& lock) {
-    if (options_.dry_run) {
-      client.set_write_guard([] { return std::nullopt; });
-    } else if (options_.leader_election) {
-      client.set_write_guard([this, &lock] { return locks_.write_window(lock); });
-    }
-  };
   guard(*client_, lock_);
   for (const auto& one : hosting_) guard(*one->client, one->lock);
 }
@@ -229,6 +231,9 @@ void Replica::Core::host(const ReplicaParts& p, const controllers::Choice& choic
                    .dry_run = options_.dry_run,
                    .node_lanes = node_lanes_,
                    .beyond = {&p.files, &p.http, &p.mail, p.environment, p.log},
+                   .abroad = {.connect = connect_,
+                              .guard = [this, &lock](kube::Client& far) { guard(far, lock); },
+                              .reader = &cluster_.client()},
                    .tell = [this](const controllers::Entry& entry) { tell(&ReplicaListener::told, entry); },
                    .configured = [this] { tell_configured(); },
                    .limits = desk_.get(),
@@ -276,8 +281,10 @@ void Replica::Core::record_election(const kube::Lock& lock, std::string message)
 }
 
 Task<void> Replica::Core::announce_synced() {
-  co_await nodes_.synced_gate().wait();
-  log_.info("nodes are known", "count", nodes_.store().size());
+  if (needs_nodes()) {
+    co_await nodes_.synced_gate().wait();
+    log_.info("nodes are known", "count", nodes_.store().size());
+  }
   for (const auto& one : hosting_) co_await one->controller->synced();
   if (replica_.on_synced) replica_.on_synced();
 }
@@ -299,7 +306,7 @@ Task<void> Replica::Core::lead() {
     log_.info("this replica leads", "lock", fmt::format("{}/{}", lock_.ns(), lock_.name()), "identity", identity_);
     // First the ledger, then the nodes: what a predecessor admitted is either in one or in the other.
     if (needs_ledger()) co_await ledger_.take_over();
-    co_await nodes_.refresh();
+    co_await nodes_known(true);
     if (desk_) {
       desk_->inherit();
       leading_.spawn(limits_watch_->lead());
@@ -311,14 +318,14 @@ Task<void> Replica::Core::lead() {
     }
   } else if (options_.dry_run) {
     log_.info("dry run: nothing is written and nothing is sent");
-    co_await nodes_.synced_gate().wait();
+    co_await nodes_known(false);
   } else {
     if (needs_ledger()) {
       log_.warn(
           "leader election is off: limits hold within this process; a second one would not know of its admissions, "
           "nor would this one after a crash in the middle of a write");
     }
-    co_await nodes_.synced_gate().wait();
+    co_await nodes_known(false);
     if (desk_) leading_.spawn(limits_watch_->lead());
   }
   // Not before it is known what is paused, as of now.
@@ -355,6 +362,21 @@ Task<void> Replica::Core::settle_for_nobody() {
   }
 }
 
+bool Replica::Core::needs_nodes() const {
+  return hosted_.empty() ||
+         std::ranges::any_of(hosted_, [](const controllers::HostedController& one) { return one.kind.nodes; });
+}
+
+// Without anybody who is about nodes none are watched: there may be no right to.
+Task<void> Replica::Core::nodes_known(bool anew) {
+  if (!needs_nodes()) co_return;
+  if (anew) {
+    co_await nodes_.refresh();
+  } else {
+    co_await nodes_.synced_gate().wait();
+  }
+}
+
 bool Replica::Core::needs_ledger() const {
   return std::ranges::any_of(hosted_, [](const controllers::HostedController& one) { return one.kind.claims; });
 }
@@ -380,7 +402,7 @@ Task<void> Replica::Core::until_lost() {
 }
 
 Task<int> Replica::Core::main() {
-  nodes_.start();
+  if (needs_nodes()) nodes_.start();
   scope_.spawn(pause_watch_.run());
   if (limits_watch_) scope_.spawn(limits_watch_->run());
   if (others_watch_) scope_.spawn(others_watch_->run());

@@ -76,6 +76,7 @@ class Replica::Core {
     bool knows(kube::WorkloadKind kind) const override { return core_.knows(kind); }
     void node_sections(std::string_view by, const std::set<std::string>& pointers,
                        std::function<void()> known) override;
+    kube::WatchParts parts(std::string_view name) override { return core_.cluster_.watch_parts(name); }
     std::unique_ptr<kube::Watched<kube::Object>> objects(kube::ReflectorOptions options) override;
 
    private:
@@ -100,7 +101,11 @@ class Replica::Core {
   void host(const ReplicaParts& parts, const controllers::Choice& choice);
   void tell_configured();
   void record_election(const kube::Lock& lock, std::string message);
+  void guard(kube::Client& client, const kube::Lock& lock);
   void guard_writes();
+  // Somebody here is about nodes.
+  bool needs_nodes() const;
+  io::Task<void> nodes_known(bool anew);
   io::Task<void> lead();
   io::Task<void> lead(Hosting& hosting);
   io::Task<void> announce_synced();
@@ -120,6 +125,7 @@ class Replica::Core {
   const Replica& replica_;
   io::Loop& loop_;
   ReplicaOptions options_;
+  kube::Connect connect_;
   io::Log log_;
   io::Problems problems_;
   io::Metrics metrics_;

@@ -121,8 +121,8 @@ Sections make_sections(const Shown& shown, const Work& work) {
       {"limits", std::move(limits)},
       {"claims", std::move(claims)},
       {"drains", std::move(drains)}};
-  for (const controllers::Kind* kind : replica::object_kinds()) {
-    sections.emplace_back(kind->section, objects_json(work.picture_of(*kind)));
+  for (const controllers::Kind* kind : replica::controller_kinds()) {
+    if (!kind->section.empty()) sections.emplace_back(kind->section, objects_json(work.picture_of(*kind)));
   }
   sections.emplace_back("problems", std::move(problems));
   return sections;

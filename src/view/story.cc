@@ -38,29 +38,6 @@ using profiles::ProfileOutcome;
 using profiles::TransitionOutcome;
 using Verdict = Why::Verdict;
 
-std::string_view name_of(Verdict verdict) {
-  switch (verdict) {
-    case Verdict::yes:
-      return "yes";
-    case Verdict::no:
-      return "no";
-    case Verdict::error:
-      return "error";
-    case Verdict::note:
-      break;
-  }
-  return "note";
-}
-
-void append_why(std::string& out, const Why& why) {
-  Members members(out, '{', '}');
-  append_json(members.next("verdict"), name_of(why.verdict));
-  append_json(members.next("text"), why.text);
-  if (why.children.empty()) return;
-  Members children(members.next("children"), '[', ']');
-  for (const Why& child : why.children) append_why(children.next(), child);
-}
-
 Verdict verdict_of(const TransitionOutcome& transition) {
   if (!transition.error.empty()) return Verdict::error;
   return transition.chain_passed ? Verdict::yes : Verdict::no;
@@ -245,6 +222,14 @@ std::optional<std::string> story(const Shown& shown, std::string_view name) {
   std::string out;
   append_story(out, shown, *node);
   return out;
+}
+
+std::optional<std::string> told_document(const replica::Replica& replica, std::string_view plural,
+                                         std::string_view name) {
+  for (const auto& one : replica.hosted()) {
+    if (one.kind.explained == plural) return one.controller.document_of(name);
+  }
+  return std::nullopt;
 }
 
 std::optional<std::string> node_of_object(const replica::Replica& replica, std::string_view plural,

@@ -17,6 +17,9 @@ struct Shown;
 // Nothing when there is no such node.
 std::optional<std::string> story(const Shown& shown, std::string_view node);
 // The node that an object of a controller's kind is about; nothing when there is no such object.
+// What a controller itself tells of one of its objects (Kind::explained); nothing: there is no such.
+std::optional<std::string> told_document(const replica::Replica& replica, std::string_view plural,
+                                         std::string_view name);
 std::optional<std::string> node_of_object(const replica::Replica& replica, std::string_view plural,
                                           std::string_view name);
 // {"timeline": Entry[]}: of one node, or of all when it is empty.

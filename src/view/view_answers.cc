@@ -1,8 +1,10 @@
 #include "view/view_answers.h"
 
+#include <algorithm>
 #include <memory>
 #include <utility>
 
+#include "controllers/slot/controller.h"
 #include "controllers/slot/kind.h"
 #include "kube/cache.h"
 #include "kube/lock.h"
@@ -24,6 +26,8 @@ bool answers_itself(const replica::Replica& replica) {
 }
 
 std::string unknown(const replica::Replica& replica) {
+  const bool about_nodes = std::ranges::any_of(replica.hosted(), [](const auto& one) { return one.kind.nodes; });
+  if (!about_nodes && !replica.hosted().empty()) return {};
   return replica.nodes().position() == 0 ? "the nodes have not been listed yet" : std::string();
 }
 
@@ -47,6 +51,13 @@ web::ViewAnswers view_answers(Shown shown, Changes& changes, std::function<io::T
                                         const auto node = node_of_object(shown.replica, object.plural, name);
                                         return node ? story(shown, *node) : std::nullopt;
                                       }};
+  }
+  for (const controllers::Kind* kind : replica::controller_kinds()) {
+    if (kind->explained.empty()) continue;
+    const std::string plural(kind->explained);
+    answers.objects[plural] = {std::string(kind->event_source), [shown, plural](std::string_view name) {
+                                 return told_document(shown.replica, plural, name);
+                               }};
   }
   answers.timeline = [shown](std::string_view node) { return timeline_document(shown, node); };
   answers.plan = std::move(plan);

@@ -186,6 +186,16 @@ class ImageTest(unittest.TestCase):
         self.assertEqual(code, 2, text)
         self.assertIn("no-such-flag", text)
 
+    def test_under_the_name_of_the_program_for_machines(self):
+        """One of the replaced programs has a name of its own, and nothing else says which one is meant."""
+        code, text = self.run_inside("/runtime-extension-maintenance-controller", "-no-such-flag=1")
+        self.assertEqual(code, 2, text)
+        self.assertIn("no-such-flag", text)
+        code, text = self.run_inside("/runtime-extension-maintenance-controller", "-enable-metal3-maintenance",
+                                     "--kubecontext", "nowhere")
+        self.assertEqual(code, 1, text)
+        self.assertRegex(text, "kubeconfig|cluster")
+
     def test_runs_under_any_user(self):
         """OpenShift gives each namespace users of its own, whom no /etc/passwd knows."""
         if os.geteuid() != 0:

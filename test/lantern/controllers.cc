@@ -1,6 +1,7 @@
 // The list of controllers (replica/controllers.h) with one line more.
 #include "replica/controllers.h"
 
+#include "controllers/machines/hosted.h"
 #include "controllers/nodemaintenance/hosted.h"
 #include "controllers/profiles/hosted.h"
 #include "controllers/requests/hosted.h"
@@ -10,10 +11,7 @@ namespace careen::replica {
 
 const std::vector<const controllers::Kind*>& controller_kinds() {
   static const std::vector<const controllers::Kind*> all = {
-      &profiles::kind(),
-      &nodemaintenance::kind(),
-      &requests::kind(),
-      &lantern::kind(),
+      &profiles::kind(), &nodemaintenance::kind(), &requests::kind(), &machines::kind(), &lantern::kind(),
   };
   return all;
 }

@@ -5,6 +5,8 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string>
+#include <string_view>
 
 #include "controllers/slot/entry.h"
 #include "controllers/slot/picture.h"
@@ -43,6 +45,8 @@ class Controller {
   virtual std::unique_ptr<Picture> picture() const = 0;
   // The node that one of its objects is about; nothing when there is no such object.
   virtual std::optional<std::string> node_of(std::string_view object) const = 0;
+  // The story of one of its objects that is about no node of this cluster, as a document; nothing: there is no such.
+  virtual std::optional<std::string> document_of(std::string_view) const { return std::nullopt; }
   // The line of the timeline that one of its own events stands for; nothing when the event is not about its kind or
   // tells nothing that people need to know.
   virtual std::optional<Entry> entry_of(const kube::EventRecord& event, io::Wall time) = 0;

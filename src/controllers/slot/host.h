@@ -9,6 +9,7 @@
 #include "config/interpolate.h"
 #include "drain/filter.h"
 #include "io/log.h"
+#include "kube/connect.h"
 #include "kube/workload.h"
 
 namespace careen::budget {
@@ -46,6 +47,7 @@ struct Lease;
 struct Node;
 struct Object;
 struct ReflectorOptions;
+struct WatchParts;
 template <class T>
 class Store;
 template <class T>
@@ -73,6 +75,8 @@ class Watches {
   // nodes have them. What the same one (`by`) asks for replaces what it asked for before.
   virtual void node_sections(std::string_view by, const std::set<std::string>& pointers,
                              std::function<void()> known) = 0;
+  // For a watch of the controller's own, which it decodes itself; `name` is that of its log.
+  virtual kube::WatchParts parts(std::string_view name) = 0;
   // All objects of a kind of the controller's own, once it starts the watch.
   virtual std::unique_ptr<kube::Watched<kube::Object>> objects(kube::ReflectorOptions options) = 0;
 };
@@ -84,6 +88,14 @@ struct Beyond {
   io::MailClient* mail = nullptr;
   config::Environment environment = {};
   io::Log log = {};  // of the whole process
+};
+
+// For a controller that works in other clusters besides its own.
+struct Abroad {
+  kube::Connect connect = {};
+  // From now on such a client writes only while the controller's lock is held.
+  std::function<void(kube::Client&)> guard = {};
+  kube::Client* reader = nullptr;  // of its own cluster
 };
 
 struct Host {
@@ -108,6 +120,7 @@ struct Host {
   bool dry_run = false;
   std::shared_ptr<kube::WriteLanes> node_lanes = {};  // of all who write nodes
   Beyond beyond = {};
+  Abroad abroad = {};
   std::function<void(const Entry&)> tell = {};  // a line of the timeline that stands for no event
   std::function<void()> configured = {};        // its configuration was taken: probes and views wait for that
   // Where places in MaintenanceLimits are asked for; null: nobody does, since none of the controllers here claims.

@@ -45,7 +45,7 @@ class Choice {
 // The program that a controller replaces.
 struct Original {
   std::string_view pod_label = {};  // that its pods have; empty: it is not told by one
-  // Where its image has it as /manager, careen starts like it (commands/manager_start.h): what it does without any
+  // Where its image has it under a name by which careen knows it (commands/manager_start.h): what it does without any
   // flags, as flags of careen.
   std::vector<std::string_view> usual_flags = {};
 };
@@ -57,11 +57,14 @@ struct Kind {
   kube::LockKind lock_kind = kube::LockKind::lease;  // a ConfigMap where the program that it replaces has one
   std::string_view event_source;                     // of the events it writes, and of its log: controllers.<source>
   std::string_view section = {};                     // of its objects in documents
-  kube::Resource object = {};                        // its own custom resource, cluster-scoped; profiles have none
-  std::vector<std::string_view> namespaces = {};     // that it works in besides careen's own
-  bool claims = false;                               // it admits against a limit: it leads only with the ledger
-  std::string_view owner_prefix = {};                // of whom it admits, in the ledger and in holds on nodes
-  bool approves_others = false;                      // whom it admits is not careen: without limits it admits nobody
+  bool nodes = true;                                 // it is about nodes of the cluster that it runs in
+  // What Controller::document_of() tells of, as in explain and in paths: the plural of a kind that is not its own.
+  std::string_view explained = {};
+  kube::Resource object = {};                     // its own custom resource, cluster-scoped; profiles have none
+  std::vector<std::string_view> namespaces = {};  // that it works in besides careen's own
+  bool claims = false;                            // it admits against a limit: it leads only with the ledger
+  std::string_view owner_prefix = {};             // of whom it admits, in the ledger and in holds on nodes
+  bool approves_others = false;                   // whom it admits is not careen: without limits it admits nobody
   // The CustomResourceDefinitions that are installed with careen; the first is that of `object`.
   std::vector<kube::Json> (*definitions)() = nullptr;
   Job (*job_of)(const kube::Object& object) = nullptr;

@@ -24,5 +24,7 @@ struct Why {
 
 // One line a reason, indented by depth: "+ yes", "- no", "! error", "  note".
 std::string to_text(const Why& why);
+// As documents have it.
+void append_why(std::string& out, const Why& why);
 
 }  // namespace careen

@@ -1,0 +1,43 @@
+// Machines and their clusters as careen shows them: the list of clusters, the story of a Machine, and the timeline.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "controllers/machines/decide.h"
+#include "controllers/slot/entry.h"
+#include "controllers/slot/picture.h"
+
+namespace careen::kube {
+struct EventRecord;
+}
+
+namespace careen::machines {
+
+struct ShownCluster {
+  std::string name;  // namespace/name
+  std::string state;
+  std::string server;   // empty: not known
+  std::string trouble;  // empty: none
+  io::Wall since{};
+  size_t nodes = 0;
+  size_t machines = 0;  // in careen's care
+};
+
+struct ShownMachine {
+  const Machine* machine = nullptr;
+  const Node* node = nullptr;  // null: it is not seen
+  io::Wall now{};
+  Decision decision;
+  std::string host;     // with its power; empty: none is known
+  std::string trouble;  // of the host
+};
+
+// In the order of their names.
+std::unique_ptr<controllers::Picture> picture_of(std::vector<ShownCluster> clusters);
+std::string document_of_machine(const ShownMachine& shown);
+std::optional<controllers::Entry> entry_of(const kube::EventRecord& event, io::Wall time);
+
+}  // namespace careen::machines
