@@ -20,6 +20,7 @@ constexpr AddCommand kCommands[] = {
     add_status_command,             //
     add_top_command,                //
     add_budget_command,             //
+    add_clusters_command,           //
     add_plan_command,               //
     add_snapshot_command,           //
     add_gather_command,             //

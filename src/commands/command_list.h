@@ -9,6 +9,7 @@ void add_explain_command(Commands& commands);
 void add_status_command(Commands& commands);
 void add_top_command(Commands& commands);
 void add_budget_command(Commands& commands);
+void add_clusters_command(Commands& commands);
 void add_plan_command(Commands& commands);
 void add_snapshot_command(Commands& commands);
 void add_gather_command(Commands& commands);

@@ -19,7 +19,7 @@ namespace {
 
 constexpr size_t kRows = 50;
 constexpr size_t kUnserved = 20;
-constexpr size_t kLimits = 4;
+constexpr size_t kMostLimits = 4;
 constexpr size_t kColumn = 20;  // of a comparison
 
 using Lines = std::vector<std::string>;
@@ -41,7 +41,7 @@ void add_sentence(Lines& lines, std::string_view label, std::string_view text, s
 
 std::string limits_text(const Plan& plan) {
   std::string out;
-  for (size_t i = 0; i < std::min(plan.limits.size(), kLimits); ++i) {
+  for (size_t i = 0; i < std::min(plan.limits.size(), kMostLimits); ++i) {
     out += fmt::format("{}{} {:.0f} %", out.empty() ? "" : ", ", plan.limits[i].what, plan.limits[i].share * 100);
   }
   return out;

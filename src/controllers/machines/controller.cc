@@ -23,6 +23,10 @@ namespace {
 // What stands before the name in the keys of the queue.
 constexpr std::string_view kMachineKey = "machine/", kHostKey = "host/", kClusterKey = "cluster/", kNodeKey = "node/";
 constexpr const char* kTooMany = "clusters";
+constexpr const char *kConnected = "careen_cluster_connected", *kSilence = "careen_cluster_silence_seconds",
+                     *kTaken = "careen_cluster_kubeconfigs_taken";
+// Of the Machines that something is being done about so many are shown for each cluster.
+constexpr size_t kMostShown = 50;
 // Many times as many as one careen is meant for. Beyond it a cluster waits, and says so.
 constexpr size_t kMostClusters = 2000;
 // How long a cluster that nobody needs is kept for the sake of the labels on its Nodes.
@@ -87,12 +91,7 @@ Controller::Core::Core(controllers::Host host, ControllerOptions wanted)
   }
   shown = p.metrics.before_scrape_while([this] {
     meters.show_work(p.loop.now());
-    for (size_t i = 0; i < kPhases; ++i) {
-      p.metrics
-          .gauge("careen_machines", "Machines in careen's care, by what is being done about them.",
-                 {{"phase", std::string(name_of(static_cast<Phase>(i)))}})
-          .set(static_cast<double>(counts[i]));
-    }
+    show_clusters();
   });
 }
 
@@ -259,7 +258,7 @@ void Controller::Core::decide_machine(const std::string& name) {
   const World seen = world(*machine);
   observe(seen, memory, now);
   Decision decision = decide(seen, memory, options.relay, now);
-  count(name, decision.phase);
+  count(name, machine->cluster_key(), decision.phase);
   meters.reconciles(decision.wake ? "requeue_after" : "success").add();
   meters.reconcile_time.observe(io::to_seconds(p.loop.now() - begun));
   if (decision.wake) queue.wake_at(key, io::steady_at(p.loop, *decision.wake));
@@ -378,22 +377,59 @@ void Controller::Core::decide_node(const std::string& name) {
   done(key);
 }
 
-void Controller::Core::count(const std::string& machine, std::optional<Phase> phase) {
-  const auto known = phases.find(machine);
-  if (known != phases.end()) --counts[static_cast<size_t>(known->second)];
-  if (phase) {
-    ++counts[static_cast<size_t>(*phase)];
-    const bool moved = known == phases.end() || known->second != *phase;
-    phases.insert_or_assign(machine, *phase);
-    if (moved) on_change.tell();
-  } else if (known != phases.end()) {
-    phases.erase(known);
+void Controller::Core::count(const std::string& machine, const std::string& cluster, Phase phase) {
+  const auto known = counted.find(machine);
+  if (known != counted.end() && known->second.phase == phase && known->second.cluster == cluster) return;
+  count_no_more(machine);
+  Tally& tally = tallies[cluster];
+  ++tally.counts[static_cast<size_t>(phase)];
+  if (is_busy(phase)) tally.busy.emplace(machine);
+  counted.insert_or_assign(machine, Counted{phase, cluster});
+  on_change.tell();
+}
+
+void Controller::Core::count_no_more(const std::string& machine) {
+  const auto known = counted.find(machine);
+  if (known == counted.end()) return;
+  const auto tally = tallies.find(known->second.cluster);
+  --tally->second.counts[static_cast<size_t>(known->second.phase)];
+  tally->second.busy.erase(machine);
+  if (std::ranges::all_of(tally->second.counts, [](size_t count) { return count == 0; })) tallies.erase(tally);
+  counted.erase(known);
+  on_change.tell();
+}
+
+// As metrics; those of a cluster go with it.
+void Controller::Core::show_clusters() {
+  std::array<size_t, kPhases> sum{};
+  for (const auto& [cluster, tally] : tallies) {
+    for (size_t i = 0; i < kPhases; ++i) sum[i] += tally.counts[i];
+  }
+  for (size_t i = 0; i < kPhases; ++i) {
+    p.metrics
+        .gauge("careen_machines", "Machines that careen knows of, by what is being done about them.",
+               {{"phase", std::string(name_of(static_cast<Phase>(i)))}})
+        .set(static_cast<double>(sum[i]));
+  }
+  for (const std::string& cluster : std::exchange(shown_clusters, {})) {
+    if (workloads.contains(cluster)) continue;
+    for (const char* name : {kConnected, kSilence, kTaken}) p.metrics.drop_gauge(name, {{"cluster", cluster}});
+  }
+  for (const auto& [cluster, workload] : workloads) {
+    const io::Labels labels{{"cluster", cluster}};
+    shown_clusters.emplace(cluster);
+    p.metrics.gauge(kConnected, "1 while the Nodes of the workload cluster are known and heard of.", labels)
+        .set(workload->state() == Workload::State::connected ? 1 : 0);
+    p.metrics.gauge(kSilence, "For how long the workload cluster has not been heard of.", labels)
+        .set(io::to_seconds(workload->silence()));
+    p.metrics.gauge(kTaken, "Kubeconfigs of the workload cluster that were taken, the first included.", labels)
+        .set(static_cast<double>(workload->credentials_taken()));
   }
 }
 
 void Controller::Core::forget(const std::string& machine) {
   const std::string key = keyed(kMachineKey, machine);
-  count(machine, std::nullopt);
+  count_no_more(machine);
   memories.erase(machine);
   p.problems.clear(key);
   queue.forget(key);
@@ -449,14 +485,26 @@ std::unique_ptr<controllers::Picture> Controller::picture() const {
   const Core& core = *core_;
   std::vector<ShownCluster> clusters;
   for (const auto& [name, workload] : core.workloads) {
-    const auto needed = core.needs.find(name);
-    clusters.push_back({.name = name,
-                        .state = std::string(name_of(workload->state())),
-                        .server = workload->server(),
-                        .trouble = workload->trouble(),
-                        .since = workload->since(),
-                        .nodes = workload->nodes() ? workload->nodes()->size() : 0,
-                        .machines = needed == core.needs.end() ? 0 : needed->second});
+    ShownCluster shown{.name = name,
+                       .state = std::string(name_of(workload->state())),
+                       .server = workload->server(),
+                       .trouble = workload->trouble(),
+                       .since = workload->since(),
+                       .nodes = workload->nodes() ? workload->nodes()->size() : 0,
+                       .phases = {},
+                       .busy = {}};
+    const auto tally = core.tallies.find(name);
+    if (tally != core.tallies.end()) {
+      for (size_t i = 0; i < kPhases; ++i) {
+        if (const size_t count = tally->second.counts[i]) shown.phases.emplace_back(static_cast<Phase>(i), count);
+      }
+      for (const std::string& machine : tally->second.busy) {
+        const Machine* const found = core.machines.store().find(machine);
+        if (shown.busy.size() == kMostShown) break;
+        if (found) shown.busy.push_back({*found, core.counted.at(machine).phase});
+      }
+    }
+    clusters.push_back(std::move(shown));
   }
   return picture_of(std::move(clusters));
 }

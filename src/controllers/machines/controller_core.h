@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,7 +27,11 @@
 
 namespace careen::machines {
 
-inline constexpr size_t kPhases = static_cast<size_t>(Phase::returning) + 1;
+// How many Machines of a cluster are in which phase, and which of them something is being done about.
+struct Tally {
+  std::array<size_t, kPhases> counts{};
+  std::set<std::string, std::less<>> busy;
+};
 
 struct Controller::Core {
   Core(controllers::Host host, ControllerOptions wanted);
@@ -53,7 +58,9 @@ struct Controller::Core {
   // Whose the Node of that name is; null: nobody's, or it is disputed.
   const Machine* owner_of(const std::string& cluster, const Node& node) const;
   const budget::Pause* pause() const;
-  void count(const std::string& machine, std::optional<Phase> phase);
+  void count(const std::string& machine, const std::string& cluster, Phase phase);
+  void count_no_more(const std::string& machine);
+  void show_clusters();
   void forget(const std::string& machine);
   void done(const std::string& key);
 
@@ -84,8 +91,13 @@ struct Controller::Core {
   kube::WorkQueue queue;
   kube::ControllerMeters meters;
   std::map<std::string, Memory, std::less<>> memories;
-  std::map<std::string, Phase, std::less<>> phases;
-  std::array<size_t, kPhases> counts{};
+  struct Counted {
+    Phase phase;
+    std::string cluster;
+  };
+  std::map<std::string, Counted, std::less<>> counted;       // by Machine
+  std::map<std::string, Tally, std::less<>> tallies;         // by cluster
+  std::set<std::string, std::less<>> shown_clusters;         // whose metrics there are
   std::map<std::string, std::string, std::less<>> troubles;  // of hosts, as they were told
   budget::PauseGuard pause_guard;
   io::Hub<> on_change;

@@ -246,6 +246,19 @@ std::string_view name_of(Phase phase) {
   return "";
 }
 
+bool is_busy(Phase phase) {
+  switch (phase) {
+    case Phase::held:
+    case Phase::released:
+    case Phase::requested:
+    case Phase::approved:
+    case Phase::returning:
+      return true;
+    default:
+      return false;
+  }
+}
+
 void Memory::clock_stepped(io::Duration by) {
   if (disabled) *disabled += by;
   if (returned) *returned += by;

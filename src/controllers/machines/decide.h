@@ -82,7 +82,10 @@ enum class Phase {
   approved,
   returning,  // its maintenance is over, but it is not back yet
 };
+inline constexpr size_t kPhases = static_cast<size_t>(Phase::returning) + 1;
 std::string_view name_of(Phase phase);  // as documents have it
+// Something is being done about it, or ought to be.
+bool is_busy(Phase phase);
 
 struct Decision {
   std::optional<NodeWrite> node;

@@ -13,6 +13,14 @@ namespace {
 using kube::append_json;
 using kube::Members;
 
+void append_busy(std::string& out, const ShownCluster::Busy& busy) {
+  Members members(out, '{', '}');
+  append_json(members.next("name"), busy.machine.key());
+  append_json(members.next("phase"), name_of(busy.phase));
+  if (!busy.machine.node.empty()) append_json(members.next("node"), busy.machine.node);
+  if (busy.machine.deleting) append_json(members.next("deleting"), *busy.machine.deleting);
+}
+
 std::string document_of(const ShownCluster& cluster) {
   std::string out;
   Members members(out, '{', '}');
@@ -21,7 +29,14 @@ std::string document_of(const ShownCluster& cluster) {
   append_json(members.next("since"), cluster.since);
   if (!cluster.server.empty()) append_json(members.next("server"), cluster.server);
   append_json(members.next("nodes"), cluster.nodes);
-  append_json(members.next("machines"), cluster.machines);
+  {
+    Members phases(members.next("machines"), '{', '}');
+    for (const auto& [phase, count] : cluster.phases) append_json(phases.next(name_of(phase)), count);
+  }
+  {
+    Members busy(members.next("busy"), '[', ']');
+    for (const ShownCluster::Busy& one : cluster.busy) append_busy(busy.next(), one);
+  }
   if (!cluster.trouble.empty()) append_json(members.next("error"), cluster.trouble);
   return out;
 }

@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "controllers/machines/decide.h"
@@ -23,7 +24,13 @@ struct ShownCluster {
   std::string trouble;  // empty: none
   io::Wall since{};
   size_t nodes = 0;
-  size_t machines = 0;  // in careen's care
+  std::vector<std::pair<Phase, size_t>> phases;  // of its Machines; those that there are
+  // Something is being done about them.
+  struct Busy {
+    Machine machine;
+    Phase phase;
+  };
+  std::vector<Busy> busy;
 };
 
 struct ShownMachine {

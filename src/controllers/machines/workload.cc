@@ -160,6 +160,11 @@ Workload::State Workload::state() const {
   return refusal_.empty() && problems_.open().empty() ? State::connecting : State::failing;
 }
 
+io::Duration Workload::silence() const {
+  const bool known = connection_ && connection_->nodes.synced();
+  return known ? connection_->nodes.blind_for() : std::chrono::duration_cast<io::Duration>(p_.loop.wall_now() - since_);
+}
+
 std::string Workload::trouble() const {
   const auto first_of = [](const io::Problems& problems) {
     return problems.open().empty() ? std::string() : problems.open().begin()->second;

@@ -63,6 +63,8 @@ class Workload {
   std::string trouble() const;
   io::Wall since() const { return since_; }  // the connection's last change between these states, as it was noticed
   uint64_t credentials_taken() const { return taken_; }
+  // For how long it has not been heard of.
+  io::Duration silence() const;
   // Empty where there is none.
   std::string server() const;
 
