@@ -41,6 +41,9 @@ class ChartTest(unittest.TestCase):
                             ("profiles.leaseNamespaces={other}", "profiles.leaseNames"),
                             ("config.maintenance=- {name: a\\, type: stagger\\, config: {}}", "profiles.leaseNames"),
                             ("networkPolicy.metricsFrom={everybody}", "metricsFrom"),
+                            ("machines.kubeconfigs={fleet}", "kubeconfigs"),
+                            ("controllers={machines},machines.kubeconfigs[0].namespace=a,"
+                             "machines.kubeconfigs[1].namespace=a", "the namespace a twice"),
                             ("serviceAccount.create=false", "serviceAccount.name")):
             with self.subTest(wrong):
                 result = helm("template", "careen", CHART, "--set", wrong)
@@ -138,11 +141,46 @@ class ChartTest(unittest.TestCase):
         self.assertFalse([one for one in objects(render("default", "--set", "rbac.create=false"))
                           if one["apiVersion"].startswith("rbac")])
 
+    def test_machines_alone_get_what_they_need_and_no_more(self):
+        """Nothing about nodes or pods of the management cluster, but for the replica that leads."""
+        def rights(*flags):
+            return {(role["metadata"].get("namespace"), group, resource, name, verb)
+                    for role in objects(render("default", "--set", "controllers={machines}", *flags))
+                    if role["kind"] in ("Role", "ClusterRole") and not role["metadata"]["name"].endswith("-viewer")
+                    for rule in role["rules"] if "resources" in rule for group in rule["apiGroups"]
+                    for resource in rule["resources"] for name in rule.get("resourceNames", [None])
+                    for verb in rule["verbs"]}
+
+        def of(place, group, resource, verbs, name=None):
+            return {(place, group, resource, name, verb) for verb in verbs.split()}
+        here, leases = "careen-test", "coordination.k8s.io"
+        base = (of(None, "", "events", "create patch")
+                | of(None, "cluster.x-k8s.io", "machines", "get list watch patch")
+                | of(None, "authentication.k8s.io", "tokenreviews", "create")
+                | of(None, "authorization.k8s.io", "subjectaccessreviews", "create")
+                | of(here, leases, "leases", "create")
+                | of(here, leases, "leases", "get list watch update patch", "runtime-extension-maintenance-controller")
+                | of(here, leases, "leases", "get list watch", "careen-pause")
+                | of(here, "", "pods", "get")
+                | of(here, "", "serviceaccounts/token", "create", "careen"))
+        everywhere = of(None, "", "secrets", "list watch")
+        self.assertEqual(rights(), base | everywhere)
+        self.assertEqual(rights("--set", "machines.metal3=true"),
+                         base | everywhere | of(None, "metal3.io", "baremetalhosts", "get list watch patch"))
+        named = ("--set", "machines.kubeconfigs[0].namespace=fleet,machines.kubeconfigs[0].clusters={eu-1,eu-2},"
+                          "machines.kubeconfigs[1].namespace=lab")
+        self.assertEqual(rights(*named), base | of("lab", "", "secrets", "list watch")
+                         | of("fleet", "", "secrets", "list watch", "eu-1-kubeconfig")
+                         | of("fleet", "", "secrets", "list watch", "eu-2-kubeconfig"))
+        both = rights("--set", "controllers={requests,machines}")
+        self.assertLessEqual(base | everywhere | of(None, "", "nodes", "get list watch patch"), both)
+
     def test_leases_are_named(self):
         """Of the leases in careen's namespace and in those of stagger, careen may change its own and those that values
         name; only creating, and watching a namespace, cannot be limited to names."""
         locks = {"profiles": {"maintenance-controller-leader-election.cloud.sap"},
-                 "nodemaintenance": {"135b1886.medik8s.io"}, "requests": set()}
+                 "nodemaintenance": {"135b1886.medik8s.io"}, "requests": set(),
+                 "machines": {"runtime-extension-maintenance-controller"}}
         for name in self.each():
             documents = objects(render(name))
             arguments = find(documents, "Deployment")["spec"]["template"]["spec"]["containers"][0]["args"]
@@ -193,10 +231,10 @@ class ChartTest(unittest.TestCase):
     def test_names_of_leases_are_those_of_the_code(self):
         code = "".join((ROOT / "src" / path).read_text() for path in (
             "controllers/profiles/names.h", "controllers/nodemaintenance/names.h", "controllers/requests/names.h",
-            "budget/ledger.h", "budget/pause.h"))
-        rendered = render("default", "--set", "controllers={profiles,nodemaintenance,requests}")
+            "controllers/machines/names.h", "budget/ledger.h", "budget/pause.h"))
+        rendered = render("default", "--set", "controllers={profiles,nodemaintenance,requests,machines}")
         for name in ("maintenance-controller-leader-election.cloud.sap", "135b1886.medik8s.io", "careen-ledger",
-                     "careen-pause", "controller-leader-election-helper"):
+                     "careen-pause", "controller-leader-election-helper", "runtime-extension-maintenance-controller"):
             self.assertIn(f'"{name}"', code)
             self.assertIn(name, rendered)
 
@@ -364,7 +402,7 @@ class ChartTest(unittest.TestCase):
             self.assertEqual(used - known, set(), path.name)
 
     def test_prometheus_takes_the_alerts(self):
-        for name in ("profiles", "nodemaintenance"):
+        for name in ("profiles", "nodemaintenance", "machines"):
             with self.subTest(name), tempfile.TemporaryDirectory() as folder:
                 rules = pathlib.Path(folder, "rules.yaml")
                 rules.write_text(yaml.safe_dump(find(objects(render(name)), "PrometheusRule")["spec"]))

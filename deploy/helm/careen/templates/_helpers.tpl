@@ -42,6 +42,13 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- define "careen.requests" -}}
 {{- if has "requests" .Values.controllers }}true{{ end -}}
 {{- end -}}
+{{- define "careen.machines" -}}
+{{- if has "machines" .Values.controllers }}true{{ end -}}
+{{- end -}}
+{{- /* Something here is about the nodes of careen's own cluster: machines are about those of others. */ -}}
+{{- define "careen.aboutNodes" -}}
+{{- if without .Values.controllers "machines" }}true{{ end -}}
+{{- end -}}
 {{- /* A dry run serves none, so none is registered: it would keep everybody from creating objects. */ -}}
 {{- define "careen.webhook" -}}
 {{- if and .Values.webhook.enabled (has "nodemaintenance" .Values.controllers) (not .Values.dryRun) }}true{{ end -}}
@@ -62,6 +69,7 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- $names := list }}
 {{- if include "careen.profiles" . }}{{ $names = append $names "maintenance-controller-leader-election.cloud.sap" }}{{ end }}
 {{- if include "careen.nodemaintenance" . }}{{ $names = append $names "135b1886.medik8s.io" }}{{ end }}
+{{- if include "careen.machines" . }}{{ $names = append $names "runtime-extension-maintenance-controller" }}{{ end }}
 {{- /* With requests and without profiles the ledger is a ConfigMap: rbac-requests.yaml. That of nodemaintenance alone is
        always allowed, so that profiles can be switched off under the same rights. */ -}}
 {{- if include "careen.profiles" . }}{{ $names = append $names "careen-ledger" }}{{ end }}
