@@ -43,6 +43,8 @@ struct RunOptions {
   std::string metrics_address = ":8080";
   std::string health_address = ":8081";
   bool leader_election = false;
+  bool hub = false;
+  std::string hub_selector = "careen.dev/hub=true";
   std::string leader_election_namespace;
   io::Duration metrics_timeout = io::seconds{65};
   bool dry_run = false;

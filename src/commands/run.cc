@@ -10,6 +10,7 @@
 #include "commands/dashboard_server.h"
 #include "commands/webhook_server.h"
 #include "controllers/profiles/hosted.h"
+#include "controllers/slot/kind.h"
 #include "io/files.h"
 #include "io/http.h"
 #include "io/mail.h"
@@ -66,6 +67,16 @@ std::vector<std::string> awaited(const RunOptions& options) {
   return {"config", "caches"};
 }
 
+// What runs in workload clusters: whatever may, of what needs no objects there.
+std::optional<replica::HubOptions> hub_options(const RunOptions& options) {
+  if (!options.hub) return std::nullopt;
+  replica::HubOptions hub{.selector = options.hub_selector};
+  for (const auto& choice : options.known_controllers) {
+    if (choice->kind().nodes && !choice->kind().has_objects()) hub.controllers.push_back(choice);
+  }
+  return hub;
+}
+
 // A careen process on a real cluster: a replica, its way to the API server, and the ports it serves.
 class Process {
  public:
@@ -88,7 +99,8 @@ class Process {
             .awaits_pauses = options.awaits_pauses,
             .limit_webhook = options.webhook.limits,
             .break_glass_group = options.webhook.break_glass_group,
-            .counted_taints = options.counted_taints},
+            .counted_taints = options.counted_taints,
+            .hub = hub_options(options)},
         http_(io::make_http_client(loop, {.tls = {}, .proxy = {}, .max_body = kMostOfAnAnswer})),
         leader_http_(io::make_http_client(loop, to_the_leader())),
         mail_(io::make_mail_client(loop, {})),

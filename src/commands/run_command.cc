@@ -1,10 +1,12 @@
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <memory>
 
 #include "cli/command_set.h"
 #include "commands/command_list.h"
 #include "commands/commands.h"
 #include "commands/run_flags.h"
+#include "controllers/slot/kind.h"
 
 namespace careen::app {
 
@@ -16,6 +18,9 @@ void add_run_command(Commands& commands) {
   auto given = std::make_shared<Given>();
   CLI::App& command = commands.add("run", "Control the nodes of a cluster until stopped", CommandGroup::run, [given] {
     if (const std::string error = apply(given->zap, given->options.log); !error.empty()) throw UsageError(error);
+    const bool runs_machines =
+        std::ranges::any_of(given->options.controllers, [](const auto& choice) { return !choice->kind().nodes; });
+    if (given->options.hub && !runs_machines) throw UsageError("--hub goes with --controllers=machines");
     given->options.remarks = without_effect(given->zap, given->options);
     return run(given->options);
   });

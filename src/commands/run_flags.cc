@@ -85,6 +85,17 @@ void add_controllers(CLI::App& command, RunOptions& options) {
       ->delimiter(',');
 }
 
+void add_hub_flags(CLI::App& command, RunOptions& options) {
+  const FlagGroup group(command, "Machines of Cluster API");
+  command.add_flag("--hub", options.hub,
+                   "With the controller machines: look after the nodes of workload clusters, too, by the same "
+                   "configuration of profiles, with their ledgers, limits and pauses in this cluster");
+  command
+      .add_option("--hub-selector", options.hub_selector,
+                  "Labels of the Cluster objects whose workload clusters are looked after")
+      ->capture_default_str();
+}
+
 void add_limit_flags(CLI::App& command, RunOptions& options) {
   command.add_option_function<std::vector<std::string>>(
       "--limit-count-taint",
@@ -209,6 +220,7 @@ void add_run_flags(CLI::App& command, RunOptions& options, ZapFlags& zap) {
                    "read; --await-pauses=false: where it never may, a first refusal suffices [true]");
   add_controllers(command, options);
   add_limit_flags(command, options);
+  add_hub_flags(command, options);
   add_webhook_flags(command, options);
   add_log_flags(command, zap);
   let_the_last_hold(command);

@@ -25,11 +25,12 @@ constexpr io::Duration kLimitsTrusted = io::seconds{30};
 
 }  // namespace
 
-LimitsWatch::LimitsWatch(kube::Cluster& cluster, LimitsWatchOptions options)
-    : cluster_(cluster),
-      loop_(cluster.loop()),
+LimitsWatch::LimitsWatch(LimitsWatchParts parts, LimitsWatchOptions options)
+    : client_(parts.client),
+      problems_(parts.problems),
+      loop_(parts.loop),
       options_(std::move(options)),
-      limits_(cluster.watch_parts("limits"),
+      limits_(std::move(parts.watch),
               kube::ReflectorOptions{.resource = limits::kLimitResource, .name = "maintenancelimits"},
               [](kube::RawObject& raw) { return kube::decode_object(raw); }) {
   limits_.on_synced([this] { read(); });
@@ -56,8 +57,7 @@ Task<LimitsWatch::Served> LimitsWatch::discover() {
   const kube::Resource& resource = limits::kLimitResource;
   kube::Request request;
   request.path = fmt::format("/apis/{}/{}", resource.group, resource.version);
-  const auto answer =
-      co_await cluster_.client().call(std::move(request), {"", "", "apis", "APIResourceList"}, "discover");
+  const auto answer = co_await client_.call(std::move(request), {"", "", "apis", "APIResourceList"}, "discover");
   if (!answer) {
     if (answer.error().not_found()) co_return Served::no;
     unreadable("whether there are MaintenanceLimits", answer.error());
@@ -84,7 +84,7 @@ Task<void> LimitsWatch::follow() {
     unread_ = true;
     kube::CallOptions call;
     call.query = "limit=1";
-    const auto answer = co_await cluster_.client().list(limits::kLimitResource, "", std::move(call));
+    const auto answer = co_await client_.list(limits::kLimitResource, "", std::move(call));
     if (is_current()) continue;
     if (answer) {
       refusals_.granted();
@@ -126,7 +126,7 @@ void LimitsWatch::read() {
   refusals_.granted();
   unread_ = false;
   settled_ = true;
-  cluster_.problems().clear(kLimitsProblem);
+  problems_.clear(kLimitsProblem);
   open();
 }
 
@@ -134,7 +134,7 @@ void LimitsWatch::none() {
   refusals_.granted();
   unread_ = true;
   settled_ = true;
-  cluster_.problems().clear(kLimitsProblem);
+  problems_.clear(kLimitsProblem);
   desk_->known();
 }
 
@@ -144,12 +144,11 @@ void LimitsWatch::unreadable(const std::string& what, const kube::ApiError& erro
   if (settled_ && !limits_.started()) return;
   const std::string wrong = fmt::format("{} cannot be read: {}", what, error.message);
   untold_ = false;
-  cluster_.problems().raise(
-      kLimitsProblem,
-      fmt::format("{}; no node is admitted to any maintenance until it can be{}", wrong,
-                  error.code != 403 || options_.closed_without_right
-                      ? ""
-                      : ", or has been refused for " + io::format_duration(kube::SteadyRefusal::kPatience)));
+  problems_.raise(kLimitsProblem, fmt::format("{}; no node is admitted to any maintenance until it can be{}", wrong,
+                                              error.code != 403 || options_.closed_without_right
+                                                  ? ""
+                                                  : ", or has been refused for " +
+                                                        io::format_duration(kube::SteadyRefusal::kPatience)));
   desk_->unknown(wrong);
 }
 
@@ -157,7 +156,7 @@ void LimitsWatch::unreadable(const std::string& what, const kube::ApiError& erro
 void LimitsWatch::go_on_without(const std::string& what, const kube::ApiError& error) {
   const bool knows_some = limits_.store().size() > 0;
   const std::string wrong = fmt::format("{} cannot be read: {}", what, error.message);
-  cluster_.problems().raise(
+  problems_.raise(
       kLimitsProblem,
       options_.closed_without_right
           ? fmt::format("{}; no request is approved and no node is admitted to any maintenance until careen may list "
@@ -166,7 +165,7 @@ void LimitsWatch::go_on_without(const std::string& what, const kube::ApiError& e
           : fmt::format("{}; careen goes on {} until it may list and watch {}", wrong,
                         knows_some ? "with the limits that it knew" : "as if there were none", kLimitsName));
   // The reflector has reported the same, but not what it means.
-  cluster_.problems().clear("watch maintenancelimits");
+  problems_.clear("watch maintenancelimits");
   untold_ = false;
   if (options_.closed_without_right) return desk_->unknown(wrong);
   listing_anew_ = false;

@@ -16,6 +16,13 @@ class Desk;
 
 namespace careen::replica {
 
+struct LimitsWatchParts {
+  io::Loop& loop;
+  kube::Client& client;  // of the cluster that has the limits; reads
+  io::Problems& problems;
+  kube::WatchParts watch;
+};
+
 struct LimitsWatchOptions {
   // Without the right to read limits nothing is admitted, however long that lasts: whoever approves other people's
   // requests must not do so unlimited. Where only careen's own work is at stake it goes on without them, and says so.
@@ -27,7 +34,7 @@ struct LimitsWatchOptions {
 
 class LimitsWatch {
  public:
-  LimitsWatch(kube::Cluster& cluster, LimitsWatchOptions options);
+  LimitsWatch(LimitsWatchParts parts, LimitsWatchOptions options);
   LimitsWatch(const LimitsWatch&) = delete;
   LimitsWatch& operator=(const LimitsWatch&) = delete;
 
@@ -53,7 +60,8 @@ class LimitsWatch {
   void go_on_without(const std::string& what, const kube::ApiError& error);
   bool is_current() const;
 
-  kube::Cluster& cluster_;
+  kube::Client& client_;
+  io::Problems& problems_;
   io::Loop& loop_;
   LimitsWatchOptions options_;
   limits::Desk* desk_ = nullptr;

@@ -26,7 +26,7 @@ void Replica::Core::listen(ReplicaListener listener) {
   changes_.push_back(nodes_.store().subscribe([this](const kube::Node* before, const kube::Node* after) {
     tell(&L::node, after ? after->name : before->name);
   }));
-  changes_.push_back(pause_watch_.pauses().subscribe([this] { tell(&L::pauses); }));
+  changes_.push_back(pauses_.subscribe([this] { tell(&L::pauses); }));
   const auto other = [this](const auto*, const auto*) { tell(&L::other); };
   changes_.push_back(leases_.subscribe([this](const kube::Lease* before, const kube::Lease* after) {
     if (!only_renewed(before, after)) tell(&L::other);

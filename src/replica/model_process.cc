@@ -55,13 +55,11 @@ ModelProcess::ModelProcess(io::VirtualTime& time, sim::Cluster& cluster, std::st
     }
     return kube::Transports{cluster.network.connect(*loop_, name_), cluster.network.connect(*loop_, name_ + "/lease")};
   };
-  if (options.profiles) {
-    options.controllers.insert(options.controllers.begin(),
-                               profiles::with_options({.config = kConfig,
-                                                       .cache_pods = options.cache_pods,
-                                                       .controller = options.controller,
-                                                       .adjust_config = std::move(options.adjust_config)}));
-  }
+  const auto own = profiles::with_options({.config = kConfig,
+                                           .cache_pods = options.cache_pods,
+                                           .controller = options.controller,
+                                           .adjust_config = std::move(options.adjust_config)});
+  if (options.profiles && !options.hub) options.controllers.insert(options.controllers.begin(), own);
   replica_ = std::make_unique<Replica>(
       ReplicaParts{*loop_, files_, random_, {}, connect, *http_, *mail_, environment, options.log},
       ReplicaOptions{.host = name_,
@@ -70,7 +68,8 @@ ModelProcess::ModelProcess(io::VirtualTime& time, sim::Cluster& cluster, std::st
                      .leader_election = options.leader_election,
                      .dry_run = options.controller.dry_run,
                      .own_pod = options.own_pod,
-                     .awaits_pauses = options.awaits_pauses});
+                     .awaits_pauses = options.awaits_pauses,
+                     .hub = options.hub ? std::optional(HubOptions{"careen.dev/hub=true", {own}}) : std::nullopt});
   scope_.spawn(main());
 }
 

@@ -45,6 +45,7 @@ struct ModelProcessOptions {
   bool awaits_pauses = true;
   bool cache_pods = false;
   bool profiles = true;
+  bool hub = false;                                                          // profiles in workload clusters instead
   std::vector<std::shared_ptr<const controllers::Choice>> controllers = {};  // besides profiles
   profiles::ControllerOptions controller = {};
   std::string own_pod = {};

@@ -9,6 +9,7 @@
 #include "io/loop.h"
 #include "io/random.h"
 #include "kube/election.h"
+#include "kube/json.h"
 #include "kube/lock_object.h"
 #include "kube/object_writer.h"
 #include "replica/controllers.h"
@@ -23,6 +24,10 @@ namespace {
 
 constexpr io::Duration kFinishWrites = io::seconds{15};
 constexpr io::Duration kFlushEvents = io::seconds{3};
+constexpr io::Duration kLookForOthers = io::seconds{30};
+// Beyond it nobody holds a lock that he does not renew.
+constexpr io::Duration kLongestLease = io::minutes{1};
+constexpr const char* kOtherLeader = "other leader";
 
 io::Result<kube::DisruptionBudget> as_budget(kube::RawObject& raw) { return kube::decode_disruption_budget(raw); }
 
@@ -56,7 +61,10 @@ const budget::Ledger& Replica::ledger() const { return core_->ledger_; }
 const kube::Store<kube::Node>& Replica::nodes() const { return core_->nodes_.store(); }
 const std::vector<controllers::HostedController>& Replica::hosted() const { return core_->hosted_; }
 const drain::Engine& Replica::drains() const { return core_->engine_; }
-const budget::Pauses& Replica::pauses() const { return core_->pause_watch_.pauses(); }
+const budget::Pauses& Replica::pauses() const { return core_->pauses_; }
+Hub* Replica::hub() { return core_->hub_.get(); }
+const Hub* Replica::hub() const { return core_->hub_.get(); }
+void Replica::change(kube::Access access) { core_->cluster_.change(std::move(access)); }
 limits::Desk* Replica::limits() { return core_->desk_.get(); }
 const limits::Desk* Replica::limits() const { return core_->desk_.get(); }
 const kube::Store<kube::Object>* Replica::limit_objects() const {
@@ -87,27 +95,32 @@ Replica::Core::Core(const Replica& replica, ReplicaParts p, ReplicaOptions optio
       loop_(p.loop),
       options_(std::move(options)),
       connect_(p.connect),
+      random_(p.random),
       log_(p.log.named("setup")),
-      problems_(p.log.named("problems")),
+      problems_(p.above ? io::Problems(p.above->problems, "cluster " + p.above->cluster)
+                        : io::Problems(p.log.named("problems"))),
+      metrics_(p.above ? io::Metrics(p.above->metrics, {{"cluster", p.above->cluster}, {"part", "hub"}})
+                       : io::Metrics()),
       identity_(fmt::format("{}_{}", options_.host, options_.instance.empty() ? p.random.uuid() : options_.instance)),
+      above_(p.above),
       cluster_({loop_, p.random, metrics_, problems_, p.log}, {}, std::move(p.access), std::move(p.connect)),
+      home_(above_ ? above_->home : cluster_),
       client_(cluster_.make_client()),
-      lease_client_(cluster_.make_lease_client()),
+      home_client_(home_.make_client()),
+      lease_client_(home_.make_lease_client()),
       nodes_(cluster_.watched<kube::Node>({.resource = kube::resources::nodes}, cluster_.node_decoder())),
       pods_(cluster_.atoms(), marked_pods(options_)),
       pod_watch_(cluster_.watch_parts("pods"), {.resource = kube::resources::pods}, kube::make_sink(pods_)),
       namespaces_(cluster_.watched<kube::Namespace>({.resource = kube::resources::namespaces}, cluster_.atoms())),
       budgets_(cluster_.watched<kube::DisruptionBudget>({.resource = kube::resources::disruption_budgets}, as_budget)),
       locks_(loop_),
-      lock_(add_lock(p, first_kind(options_), "leader election")),
-      ledger_(loop_, *client_, problems_, p.log.named("ledger"), metrics_, ledger_options()),
+      lock_(above_ ? above_->lock : add_lock(p, first_kind(options_), "leader election")),
+      ledger_(loop_, *home_client_, problems_, p.log.named("ledger"), metrics_, ledger_options()),
       events_(loop_, cluster_.client(), metrics_, problems_, options_.host),
-      pause_watch_({cluster_, events_, p.log.named("pause")},
-                   {.ns = options_.ns, .identity = identity_, .patient = options_.awaits_pauses},
-                   [this] { return !options_.dry_run && controls(); }),
+      pauses_(above_ ? above_->pauses : watch_pauses(p.log)),
       engine_({loop_, *client_, pods_, budgets_.store(),
                [this](std::string_view ns, std::string_view name) { return daemon_set(ns, name); }, &events_, metrics_,
-               problems_, p.log.named("drain"), &pause_watch_.pauses(), &nodes_.store()},
+               problems_, p.log.named("drain"), &pauses_, &nodes_.store()},
               {.dry_run = options_.dry_run,
                .own_namespace = options_.own_pod.empty() ? "" : options_.ns,
                .own_pod = options_.own_pod}),
@@ -121,6 +134,8 @@ Replica::Core::Core(const Replica& replica, ReplicaParts p, ReplicaOptions optio
   open_desk();
   for (const auto& choice : options_.controllers) host(p, *choice);
   open_gate(p.random, p.log);
+  p.connect = connect_;
+  if (options_.hub) open_hub(p);
   for (const auto& lock : locks_) {
     lock->report_to(metrics_);
     lock->on_event([this, &lock = *lock](std::string message) { record_election(lock, std::move(message)); });
@@ -136,7 +151,12 @@ void Replica::Core::open_desk() {
   const bool approves = hosts([](const controllers::Kind& kind) { return kind.approves_others; });
   LimitsWatchOptions options{.closed_without_right = approves,
                              .places_told = [this, approves] { return places_told(approves); }};
-  limits_watch_ = std::make_unique<LimitsWatch>(cluster_, std::move(options));
+  // With somebody above, its metrics and problems are those of this cluster all the same.
+  kube::WatchParts watch =
+      above_ ? kube::WatchParts{loop_, home_.client(), metrics_, problems_, random_, log_.named("limits")}
+             : cluster_.watch_parts("limits");
+  limits_watch_ = std::make_unique<LimitsWatch>(LimitsWatchParts{loop_, home_.client(), problems_, std::move(watch)},
+                                                std::move(options));
   desk_ = std::make_unique<limits::Desk>(loop_, nodes_.store(), limits_watch_->store(), ledger_);
   limits_watch_->tell(*desk_);
   desk_->follow(limits::WorkloadSources{.pods = pods_,
@@ -156,6 +176,23 @@ void Replica::Core::open_desk() {
       }});
   limits_report_ = std::make_unique<limits::Report>(*desk_, metrics_, events_, nodes_.store(),
                                                     [this] { return !options_.dry_run && controls(); });
+}
+
+void Replica::Core::open_hub(const ReplicaParts& parts) {
+  hub_ = std::make_unique<Hub>(HubParts{.process = parts,
+                                        .home = cluster_,
+                                        .lock = lock_,
+                                        .write_window = [this] { return write_window(lock_); },
+                                        .pauses = pauses_,
+                                        .log = parts.log.named("hub")},
+                               options_);
+}
+
+budget::Pauses& Replica::Core::watch_pauses(const io::Log& log) {
+  pause_watch_.emplace(PauseWatchParts{cluster_, events_, log.named("pause")},
+                       PauseWatchOptions{.ns = options_.ns, .identity = identity_, .patient = options_.awaits_pauses},
+                       [this] { return !options_.dry_run && controls(); });
+  return pause_watch_->pauses();
 }
 
 // Whoever is not careen waits for the one who approves.
@@ -179,7 +216,7 @@ void Replica::Core::open_gate(io::Random& random, const io::Log& log) {
       .log = log.named("limits"),
       .configuration = options_.limit_webhook,
       .break_glass_group = options_.break_glass_group,
-      .leads = [this, &hosting] { return !options_.leader_election || locks_.write_window(hosting.lock).has_value(); },
+      .leads = [this, &hosting] { return !options_.leader_election || write_window(hosting.lock).has_value(); },
       .others_know =
           [this] {
             return std::ranges::all_of(hosted_, [](const controllers::HostedController& one) {
@@ -195,19 +232,25 @@ void Replica::Core::guard(kube::Client& client, const kube::Lock& lock) {
   if (options_.dry_run) {
     client.set_write_guard([] { return std::nullopt; });
   } else if (options_.leader_election) {
-    client.set_write_guard([this, &lock] { return locks_.write_window(lock); });
+    client.set_write_guard([this, &lock] { return write_window(lock); });
   }
+}
+
+std::optional<io::Duration> Replica::Core::write_window(const kube::Lock& lock) const {
+  return above_ ? above_->write_window() : locks_.write_window(lock);
 }
 
 void Replica::Core::guard_writes() {
   guard(*client_, lock_);
+  guard(*home_client_, lock_);
   for (const auto& one : hosting_) guard(*one->client, one->lock);
 }
 
 void Replica::Core::host(const ReplicaParts& p, const controllers::Choice& choice) {
   const controllers::Kind& kind = choice.kind();
-  kube::Lock& lock =
-      hosting_.empty() ? lock_ : add_lock(p, kind, fmt::format("leader election for {} objects", kind.object.kind));
+  kube::Lock& lock = hosting_.empty() || above_
+                         ? lock_
+                         : add_lock(p, kind, fmt::format("leader election for {} objects", kind.object.kind));
   auto client = cluster_.make_client();
   auto controller =
       choice.make({.loop = loop_,
@@ -220,7 +263,7 @@ void Replica::Core::host(const ReplicaParts& p, const controllers::Choice& choic
                    .workloads = workloads_,
                    .engine = engine_,
                    .ledger = ledger_,
-                   .pauses = pause_watch_.pauses(),
+                   .pauses = pauses_,
                    .events = events_,
                    .metrics = metrics_,
                    .problems = problems_,
@@ -263,6 +306,11 @@ std::optional<budget::LedgerOptions> Replica::Core::ledger_options() const {
   std::vector<const controllers::Kind*> kinds;
   for (const auto& choice : options_.controllers) kinds.push_back(&choice->kind());
   HomeObject place = ledger_of(kinds);
+  // Names of namespaces have no dot.
+  if (above_) {
+    const size_t slash = above_->cluster.find('/');
+    place.name += "." + above_->cluster.substr(0, slash) + "." + above_->cluster.substr(slash + 1);
+  }
   return budget::LedgerOptions{.ns = options_.ns,
                                .name = std::move(place.name),
                                .identity = identity_,
@@ -304,6 +352,7 @@ Task<void> Replica::Core::lead() {
   if (options_.leader_election) {
     co_await lock_.leading_gate().wait();
     log_.info("this replica leads", "lock", fmt::format("{}/{}", lock_.ns(), lock_.name()), "identity", identity_);
+    if (above_) co_await nobody_else_leads();
     // First the ledger, then the nodes: what a predecessor admitted is either in one or in the other.
     if (needs_ledger()) co_await ledger_.take_over();
     co_await nodes_known(true);
@@ -312,6 +361,7 @@ Task<void> Replica::Core::lead() {
       leading_.spawn(limits_watch_->lead());
     }
     if (gate_) gate_->take_over();
+    if (hub_) leading_.spawn(hub_->lead());
     if (needs_ledger()) {
       leading_.spawn(ledger_.run());
       leading_.spawn(settle_for_nobody());
@@ -329,7 +379,7 @@ Task<void> Replica::Core::lead() {
     if (desk_) leading_.spawn(limits_watch_->lead());
   }
   // Not before it is known what is paused, as of now.
-  co_await pause_watch_.fresh();
+  if (pause_watch_) co_await pause_watch_->fresh();
   leading_.spawn(engine_.run());
   // The first leads in here; the others may have to wait for their locks.
   for (size_t i = 1; i < hosting_.size(); ++i) leading_.spawn(lead(*hosting_[i]));
@@ -381,6 +431,34 @@ bool Replica::Core::needs_ledger() const {
   return std::ranges::any_of(hosted_, [](const controllers::HostedController& one) { return one.kind.claims; });
 }
 
+// Somebody who runs profiles in the cluster itself would move the same nodes.
+Task<void> Replica::Core::nobody_else_leads() {
+  for (;; co_await io::sleep_for(loop_, kLookForOthers)) {
+    std::string who;
+    for (const auto& one : hosting_) {
+      kube::CallOptions call;
+      call.query = fmt::format("fieldSelector=metadata.name%3D{}", one->kind.lock);
+      const kube::Resource resource = kube::lock_object(one->kind.lock_kind).resource();
+      const auto answer = co_await cluster_.client().list(resource, "", std::move(call));
+      const auto list = answer ? kube::Json::parse(*answer) : io::fail(io::ErrorKind::protocol, "");
+      if (!list) {
+        who = fmt::format("whether somebody else does is not known: {}",
+                          answer ? list.error().message : answer.error().message);
+        break;
+      }
+      (*list)["items"].for_each_element([&](kube::JsonView lease) {
+        const auto renewed = io::parse_rfc3339(lease["spec"]["renewTime"].text().value_or(""));
+        if (!renewed || loop_.wall_now() - *renewed > kLongestLease) return;
+        who = fmt::format("{} does, by the lock {}/{}", lease["spec"]["holderIdentity"].text().value_or("somebody"),
+                          lease["metadata"]["namespace"].text().value_or(""), one->kind.lock);
+      });
+    }
+    if (who.empty()) break;
+    problems_.raise(kOtherLeader, fmt::format("careen does not look after the nodes of this cluster: {}", who));
+  }
+  problems_.clear(kOtherLeader);
+}
+
 bool Replica::Core::controls() const { return !options_.leader_election || lock_.leading(); }
 
 Task<void> Replica::Core::lead(Hosting& hosting) {
@@ -398,12 +476,17 @@ Task<void> Replica::Core::until_lost() {
     co_await ledger_.fenced_gate().wait();
     co_return;
   }
-  co_await io::race(loop_, locks_.run(), io::wait_for(ledger_.fenced_gate()));
+  co_await io::race(loop_, locks_.run(), taken_over());
+}
+
+Task<void> Replica::Core::taken_over() {
+  if (!hub_) co_return co_await ledger_.fenced_gate().wait();
+  co_await io::race(loop_, io::wait_for(ledger_.fenced_gate()), io::wait_for(hub_->lost()));
 }
 
 Task<int> Replica::Core::main() {
   if (needs_nodes()) nodes_.start();
-  scope_.spawn(pause_watch_.run());
+  if (pause_watch_) scope_.spawn(pause_watch_->run());
   if (limits_watch_) scope_.spawn(limits_watch_->run());
   if (others_watch_) scope_.spawn(others_watch_->run());
   if (gate_) scope_.spawn(gate_->run());
@@ -431,6 +514,7 @@ void Replica::Core::clock_stepped(io::Duration by) {
 }
 
 Task<void> Replica::Core::wind_down() {
+  if (hub_) co_await io::with_timeout(loop_, kFinishWrites, io::completed(hub_->stop()));
   co_await io::with_timeout(loop_, kFinishWrites, io::completed(stop_controllers()));
   leading_.cancel();
   if (options_.leader_election) co_await locks_.release();

@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,7 @@ class Random;
 
 namespace careen::kube {
 class Client;
+class Cluster;
 class Lock;
 struct DisruptionBudget;
 struct EventRecord;
@@ -70,6 +72,19 @@ struct Route;
 
 namespace careen::replica {
 
+// For a replica that works in a workload cluster, by the one in whose process it lives: that one leads for both, in the
+// management cluster, where this one has its ledger, its limits and its pauses.
+struct Above {
+  std::string cluster;  // namespace/name
+  kube::Cluster& home;
+  kube::Lock& lock;
+  // How long a write may take that is sent now; nothing: none may be sent.
+  std::function<std::optional<io::Duration>()> write_window;
+  budget::Pauses& pauses;
+  io::Metrics& metrics;
+  io::Problems& problems;
+};
+
 struct ReplicaParts {
   io::Loop& loop;
   io::Files& files;
@@ -80,6 +95,14 @@ struct ReplicaParts {
   io::MailClient& mail;
   config::Environment environment;
   io::Log log;
+  const Above* above = nullptr;  // it outlives the replica
+};
+
+class Hub;
+
+struct HubOptions {
+  std::string selector;  // of labels
+  std::vector<std::shared_ptr<const controllers::Choice>> controllers = {};
 };
 
 struct ReplicaOptions {
@@ -99,6 +122,8 @@ struct ReplicaOptions {
   std::string break_glass_group = {};
   // Taints that count in limits besides those that are known.
   std::vector<limits::CountedTaint> counted_taints = {};
+  // It runs controllers in workload clusters, too, whose Cluster objects have these labels; nothing: it does not.
+  std::optional<HubOptions> hub = {};
 };
 
 // What happens to a replica, for those who show it. What is not set is not called; nothing may change the replica.
@@ -151,6 +176,11 @@ class Replica {
   std::vector<web::Route> webhooks(io::Log log);
   // How they are reached, from now on.
   void webhooks_served(turnstile::Reach reach);
+  // With a hub: what it runs. Null: it runs none.
+  Hub* hub();
+  const Hub* hub() const;
+  // The cluster is asked with other credentials, or at another address, from now on.
+  void change(kube::Access access);
   io::Wall now() const;
   io::Loop& loop();
   const ReplicaOptions& options() const;

@@ -36,6 +36,7 @@
 #include "limits/webhook_state.h"
 #include "limits/workload_limits.h"
 #include "replica/gate.h"
+#include "replica/hub.h"
 #include "replica/limits_watch.h"
 #include "replica/other_objects_watch.h"
 #include "replica/pause_watch.h"
@@ -94,6 +95,10 @@ class Replica::Core {
   io::Task<void> tell_of_budgets();
   io::Task<void> tell_of_sections(std::function<void()> known);
   bool controls() const;
+  std::optional<io::Duration> write_window(const kube::Lock& lock) const;
+  void open_hub(const ReplicaParts& parts);
+  budget::Pauses& watch_pauses(const io::Log& log);
+  io::Task<void> nobody_else_leads();
   bool needs_ledger() const;
   void open_desk();
   void open_gate(io::Random& random, const io::Log& log);
@@ -112,6 +117,8 @@ class Replica::Core {
   io::Task<void> places_told(bool approves);
   io::Task<void> settle_for_nobody();
   io::Task<void> until_lost();
+  // Somebody else has a ledger of ours.
+  io::Task<void> taken_over();
   void clock_stepped(io::Duration by);
   io::Task<void> wind_down();
   io::Task<void> stop_controllers();
@@ -126,12 +133,16 @@ class Replica::Core {
   io::Loop& loop_;
   ReplicaOptions options_;
   kube::Connect connect_;
+  io::Random& random_;
   io::Log log_;
   io::Problems problems_;
   io::Metrics metrics_;
   std::string identity_;
+  const Above* above_;  // null: nobody
   kube::Cluster cluster_;
-  std::unique_ptr<kube::Client> client_;  // writes only while we lead
+  kube::Cluster& home_;                        // where its records are
+  std::unique_ptr<kube::Client> client_;       // writes only while we lead
+  std::unique_ptr<kube::Client> home_client_;  // the same, at home
   std::unique_ptr<kube::Client> lease_client_;
   kube::Watched<kube::Node>& nodes_;
   std::map<std::string, std::set<std::string>, std::less<>> node_sections_;  // by who asked for them
@@ -148,7 +159,8 @@ class Replica::Core {
   kube::Lock& lock_;  // the first; evictions, which serve all controllers, are sent under it
   budget::Ledger ledger_;
   kube::EventRecorder events_;
-  PauseWatch pause_watch_;
+  std::optional<PauseWatch> pause_watch_;  // without anybody above
+  budget::Pauses& pauses_;
   // Only where somebody claims.
   std::unique_ptr<LimitsWatch> limits_watch_;
   limits::OtherObjects other_objects_;
@@ -163,6 +175,7 @@ class Replica::Core {
   std::vector<controllers::HostedController> hosted_;
   // Only with the controller that approves what others do.
   std::unique_ptr<Gate> gate_;
+  std::unique_ptr<Hub> hub_;
   std::vector<ReplicaListener> listeners_;
   std::vector<io::Subscription> changes_;
   io::Gate stop_;

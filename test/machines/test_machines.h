@@ -169,10 +169,12 @@ class MachinesTest : public testing::Test {
     return on_machine("labels", kMaintenance, name, ns);
   }
 
-  replica::Replica& start(ControllerOptions options = {}, const std::string& name = "careen-0") {
+  replica::Replica& start(ControllerOptions options = {}, const std::string& name = "careen-0",
+                          const std::string& hub_config = "") {
     replica::ModelProcessOptions process;
     process.name = name;
     process.profiles = false;
+    process.hub = !hub_config.empty();
     process.controllers = {with_options(options)};
     process.elsewhere = [this](const kube::Access& access) -> sim::Network* {
       const std::string host = access.server.substr(access.server.find("//") + 2);
@@ -183,7 +185,7 @@ class MachinesTest : public testing::Test {
       }
       return nullptr;
     };
-    careen.emplace(time, management, "", std::move(process));
+    careen.emplace(time, management, hub_config, std::move(process));
     return careen->replica();
   }
   void run(io::Duration span = io::seconds{5}) { time.run_for(span); }
