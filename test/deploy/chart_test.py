@@ -91,7 +91,7 @@ class ChartTest(unittest.TestCase):
             self.assertEqual({flag.split("=")[0] for flag in container["args"]} - known, set())
 
     def test_configuration_is_valid(self):
-        for name in ("default", "profiles"):
+        for name in ("default", "profiles", "hub"):
             with self.subTest(name), tempfile.TemporaryDirectory() as folder:
                 secret = find(objects(render(name)), "Secret", "careen-config")
                 path = pathlib.Path(folder, "maintenance.yaml")
@@ -172,6 +172,13 @@ class ChartTest(unittest.TestCase):
         self.assertEqual(rights(*named), base | of("lab", "", "secrets", "list watch")
                          | of("fleet", "", "secrets", "list watch", "eu-1-kubeconfig")
                          | of("fleet", "", "secrets", "list watch", "eu-2-kubeconfig"))
+        hub = (of(None, "cluster.x-k8s.io", "clusters", "list watch")
+               | of(None, "repairman.k8s.io", "maintenancelimits", "list watch"))
+        ledger = "get list watch update patch"
+        self.assertEqual(rights("--set", "machines.hub.enabled=true"), base | everywhere | hub | of(here, leases, "leases", ledger))
+        named = ("--set", "machines.hub.enabled=true,machines.kubeconfigs[0].namespace=fleet,machines.kubeconfigs[0].clusters={eu-1}")
+        self.assertEqual(rights(*named), base | hub | of("fleet", "", "secrets", "list watch", "eu-1-kubeconfig")
+                         | of(here, leases, "leases", ledger, "careen-ledger.fleet.eu-1"))
         both = rights("--set", "controllers={requests,machines}")
         self.assertLessEqual(base | everywhere | of(None, "", "nodes", "get list watch patch"), both)
 
@@ -201,6 +208,8 @@ class ChartTest(unittest.TestCase):
                 own.add("careen-ledger")
             if "nodemaintenance" in controllers and "requests" not in controllers:
                 own.add("careen-ledger-nodemaintenance")
+            if name == "hub":
+                own |= {"careen-ledger.fleet.eu-1", "careen-ledger.fleet.eu-2"}
             told = {"maintenance-stagger-0", "maintenance-stagger-1", "slack-thread"}
             wanted = {"careen-test": own} if own else {}
             if name == "profiles":

@@ -40,7 +40,7 @@ class MachinesPagesTest(Move):
     def setUpClass(cls):
         super().setUpClass()
         folder = module_folder(ROOT / "tools/testcluster/build/cluster-api", "sigs.k8s.io/cluster-api") / "core/config/crd/bases"
-        for plural in ("machines", "machinedeployments"):
+        for plural in ("machines", "machinedeployments", "clusters"):
             text = (folder / f"cluster.x-k8s.io_{plural}.yaml").read_text()
             cls.cluster.kubectl("apply", "--server-side", "-f", "-", stdin=text)
             # Nobody converts here.
@@ -176,12 +176,12 @@ class MachinesPagesTest(Move):
         self.assertEqual(self.deployed()["image"], "example.com/back:1")
         self.assertEqual(self.annotation(ASKED, HOOK), PROGRAM)
 
-    def install(self, commands):
+    def install(self, commands, *flags):
         """Those of a page that install the chart; a careen as its Deployment says, under its account."""
         self.addCleanup(self.follow, f"helm uninstall careen --namespace {HOME} --wait; kubectl delete namespace {HOME}")
         self.follow(commands)
         careen = Careen(self.careen, self.kubeconfig_of(HOME, "careen"), None, str(self.folder / "log"),
-                        *self.arguments_of_chart(), f"--leader-election-namespace={HOME}")
+                        *self.arguments_of_chart(), f"--leader-election-namespace={HOME}", *flags)
         self.addCleanup(careen.kill)
         return careen.wait_ready()
 
@@ -234,6 +234,25 @@ class MachinesPagesTest(Move):
         self.api.call("DELETE", f"{API}/machines/dead")
         self.wait(lambda: self.annotation("dead", HOOK) is None, "the profile to approve")
         self.assertEqual(machines.complaints() + profiles.complaints(), [])
+
+    def test_a_hub(self):
+        """The same profile, run from the management cluster for a Cluster that says so."""
+        config = self.folder / "hub.yaml"
+        config.write_text(PAGE.blocks("yaml", "## The profile of the workload cluster")[0])
+        self.machine("in-hub")
+        hub = self.install(PAGE.block("", "machines.hub.enabled").replace("maintenance.yaml", str(config)),
+                           f"--config={config}")
+        self.api.call("POST", f"{API}/clusters", {
+            "apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "Cluster", "metadata": {"name": "eu-1"},
+            "spec": {"infrastructureRef": {"apiGroup": "infrastructure.cluster.x-k8s.io", "kind": "SimulatedCluster", "name": "eu-1"}}})
+        self.addCleanup(self.api.delete, f"{API}/clusters/eu-1")
+        self.follow(PAGE.block("", "label cluster"))
+        self.wait(lambda: self.annotation("in-hub", HOOK) == PROGRAM, "the hook")
+        self.api.call("DELETE", f"{API}/machines/in-hub")
+        self.wait(lambda: self.annotation("in-hub", HOOK) is None, "the profile to approve")
+        ledgers = f"/apis/coordination.k8s.io/v1/namespaces/{HOME}/leases"
+        self.assertIsNotNone(self.api.get(f"{ledgers}/careen-ledger.fleet.eu-1"))
+        self.assertEqual(hub.complaints(), [])
 
 
 if __name__ == "__main__":

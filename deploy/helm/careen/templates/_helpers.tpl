@@ -45,6 +45,13 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- define "careen.machines" -}}
 {{- if has "machines" .Values.controllers }}true{{ end -}}
 {{- end -}}
+{{- define "careen.hub" -}}
+{{- if and (include "careen.machines" .) .Values.machines.hub.enabled }}true{{ end -}}
+{{- end -}}
+{{- /* Profiles are read, for this cluster or for others. */ -}}
+{{- define "careen.readsProfiles" -}}
+{{- if or (include "careen.profiles" .) (include "careen.hub" .) }}true{{ end -}}
+{{- end -}}
 {{- /* Something here is about the nodes of careen's own cluster: machines are about those of others. */ -}}
 {{- define "careen.aboutNodes" -}}
 {{- if without .Values.controllers "machines" }}true{{ end -}}
