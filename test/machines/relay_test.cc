@@ -77,6 +77,32 @@ TEST_F(RelayTest, AMachineIsKeptFromRemediationUntilItIsBack) {
   EXPECT_EQ(on_machine("annotations", kSkipRemediation, "m1"), "-");
 }
 
+// Nor while its cluster is down with it, nor for a successor that does not know it yet.
+TEST_F(RelayTest, ASilentClusterIsNotBack) {
+  start();
+  run();
+  label_machine("m1", kMaintenance, kRequested);
+  label_node("m1", kApproveMaintenance, "true");
+  run();
+  set_ready("m1", false);
+  treat_workload = [](const sim::Sending&) { return sim::Treatment{.lost = true}; };
+  workload("fleet/w1").network.end_streams("", true);
+  run(io::minutes{2});
+  label_machine("m1", kMaintenance, "");
+  run(io::minutes{1});
+  EXPECT_EQ(on_machine("annotations", kSkipRemediation, "m1"), kOwnValue);
+  careen.reset();
+  start({}, "careen-1");
+  run(io::minutes{5});
+  EXPECT_EQ(on_machine("annotations", kSkipRemediation, "m1"), kOwnValue);
+  treat_workload = {};
+  run(io::minutes{1});
+  EXPECT_EQ(on_machine("annotations", kSkipRemediation, "m1"), kOwnValue);
+  set_ready("m1", true);
+  run();
+  EXPECT_EQ(on_machine("annotations", kSkipRemediation, "m1"), "-");
+}
+
 // But not for ever.
 TEST_F(RelayTest, AMachineThatDoesNotComeBackIsRemediatedInTheEnd) {
   start();

@@ -263,14 +263,15 @@ void Controller::Core::decide_machine(const std::string& name) {
   meters.reconcile_time.observe(io::to_seconds(p.loop.now() - begun));
   if (decision.wake) queue.wake_at(key, io::steady_at(p.loop, *decision.wake));
   // That the cluster is heard of again nobody tells.
-  if (seen.sight == Sight::unseen && has_business(*machine)) queue.wake_at(key, p.loop.now() + kLookAgain);
+  if (seen.sight == Sight::unseen && (has_business(*machine) || decision.out))
+    queue.wake_at(key, p.loop.now() + kLookAgain);
   if (p.dry_run) return done(key);
   if (decision.node) {
     acting.spawn(write_node(key, machine->cluster_key(), machine->node, std::move(*decision.node)));
   } else if (decision.machine) {
     acting.spawn(write_machine(key, name, std::move(*decision.machine), seen.sight));
   } else {
-    if (!needs_cluster(*machine) && decision.phase == Phase::disabled) memories.erase(name);
+    if (!needs_cluster(*machine) && decision.phase == Phase::disabled && !decision.out) memories.erase(name);
     queue.succeeded(key);
     p.problems.clear(key);
     done(key);

@@ -25,7 +25,24 @@ bool is_granted(const World& world, const RelayOptions& options) {
 // A host that is powered has to be through with what its operator does to it, and the Node has to be Ready.
 bool is_back(const World& world) {
   if (world.host && (world.host->held_off || !world.host->powered || !(world.host->operational == "OK"))) return false;
-  return world.sight != Sight::seen || world.node->ready;
+  switch (world.sight) {
+    case Sight::seen:
+      return world.node->ready;
+    // A cluster that went down with its Node cannot be asked, and a Node that is gone may come back. That of a Machine
+    // that is not enabled is not looked for.
+    case Sight::connecting:
+    case Sight::unseen:
+    case Sight::gone:
+      return !world.machine->enabled;
+    case Sight::no_node:
+    case Sight::disputed:
+      return true;
+  }
+  return true;
+}
+
+bool is_protected(const Machine& machine) {
+  return machine.skips_remediation && *machine.skips_remediation == kOwnValue;
 }
 
 class Decider {
@@ -35,9 +52,12 @@ class Decider {
 
   Decision decide() && {
     decision_.phase = phase();
+    decision_.out = is_granted(world_, options_) || is_returning();
+    if (is_returning()) decision_.wake = *memory_.returned + kLongestReturn;
     explain();
     MachineWrite write;
     if (machine_.enabled ? !relay(write) : !clean_up(write)) return std::move(decision_);
+    decision_.out = decision_.out || write.approve;
     guard_from_remediation(write);
     finish(std::move(write));
     return std::move(decision_);
@@ -47,13 +67,19 @@ class Decider {
   bool seen() const { return world_.sight == Sight::seen; }
   bool kept() const { return options_.hook_without_state || (seen() && world_.node->maintained); }
 
+  // Its maintenance is over, but it is not back yet; not for ever.
+  bool is_returning() const {
+    if (!memory_.returned || now_ >= *memory_.returned + kLongestReturn) return false;
+    return (machine_.enabled || options_.metal3) && !machine_.deleting && !is_back(world_);
+  }
+
   Phase phase() const {
     if (!machine_.enabled && !is_granted(world_, options_)) return Phase::disabled;
     if (machine_.asked == Asked::granted) return Phase::approved;
     if (machine_.deleting) return machine_.hooked ? Phase::held : Phase::released;
     if (world_.sight == Sight::no_node) return Phase::no_node;
     if (machine_.asked == Asked::maintenance) return Phase::requested;
-    if (memory_.returned && !is_back(world_)) return Phase::returning;
+    if (is_returning()) return Phase::returning;
     if (!seen()) return machine_.hooked ? Phase::guarded : Phase::unseen;
     return machine_.hooked || kept() ? Phase::guarded : Phase::unmaintained;
   }
@@ -84,7 +110,7 @@ class Decider {
       why.add(Verdict::no,
               world_.host && !(world_.host->operational == "OK")
                   ? fmt::format("its host is not through: operational status \"{}\"", world_.host->operational.view())
-                  : std::string("its Node is not Ready yet"));
+                  : std::string(seen() ? "its Node is not Ready yet" : "whether its Node is Ready is not known"));
     }
     if (world_.pause) why.add(Verdict::no, world_.pause->text(), Why::Code::paused);
   }
@@ -192,15 +218,9 @@ class Decider {
 
   // A host that has just been powered on is not Ready for a while: the Machine is protected until it is back.
   void guard_from_remediation(MachineWrite& write) {
+    const bool ours = is_protected(machine_);
     const bool granted = write.approve || is_granted(world_, options_);
-    const bool ours = machine_.skips_remediation && *machine_.skips_remediation == kOwnValue;
-    bool wanted = options_.skip_remediation && granted;
-    const bool may_return = machine_.enabled || options_.metal3;
-    if (options_.skip_remediation && !wanted && ours && may_return && !machine_.deleting && !is_back(world_)) {
-      const io::Wall until = memory_.returned.value_or(now_) + kLongestReturn;
-      wanted = now_ < until;
-      if (wanted) decision_.wake = until;
-    }
+    const bool wanted = options_.skip_remediation && (granted || (ours && is_returning()));
     // What a user has written there stays.
     if (wanted && !machine_.skips_remediation) write.skip_remediation = true;
     if (!wanted && ours) write.skip_remediation = false;
@@ -275,9 +295,14 @@ void observe(const World& world, Memory& memory, io::Wall now) {
   } else if (!memory.disabled) {
     memory.disabled = now;
   }
-  // It is protected, and not because it is in maintenance: that is over.
-  const bool ours = machine.skips_remediation && *machine.skips_remediation == kOwnValue;
-  if (machine.asked == Asked::granted || !ours) {
+  // What is left of a maintenance is the protection of the Machine, or that it was seen.
+  if (machine.asked == Asked::granted) {
+    memory.granted = true;
+    memory.returned.reset();
+    return;
+  }
+  if (is_back(world)) memory.granted = false;
+  if (!is_protected(machine) && !memory.granted) {
     memory.returned.reset();
   } else if (!memory.returned) {
     memory.returned = now;

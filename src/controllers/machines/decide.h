@@ -51,6 +51,7 @@ struct World {
 struct Memory {
   std::string uid;
   std::optional<io::Wall> disabled;  // since when it is seen to be so
+  bool granted = false;              // it was seen in maintenance, and not back since
   std::optional<io::Wall> returned;  // since when its maintenance is seen to be over
   int node_failures = 0;             // of writes to its Node, in a row
 
@@ -92,6 +93,7 @@ struct Decision {
   std::optional<MachineWrite> machine;  // never with one of the Node
   std::optional<io::Wall> wake;
   Phase phase = Phase::disabled;
+  bool out = false;  // in approved maintenance, or not back from it yet
   Why why;
 };
 
