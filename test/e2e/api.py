@@ -104,6 +104,14 @@ class Api:
     def patch(self, path, value):
         return self.call("PATCH", path, value, MERGE_PATCH)
 
+    def patch_if_there(self, path, value):
+        try:
+            return self.patch(path, value)
+        except Refused as error:
+            if error.status != 404:
+                raise
+            return None
+
     def delete(self, path):
         try:
             return self.call("DELETE", path)

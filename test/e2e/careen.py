@@ -75,16 +75,16 @@ def poll(function, seconds, what, interval=0.05):
 
 
 class Careen:
-    """One replica. It serves its metrics on `address`, another of the loopback's if need be."""
+    """One replica. It serves its metrics on `address`, another of the loopback's if need be. Without a `config` it has none."""
 
     def __init__(self, binary, kubeconfig, config, log_path, *flags, cwd=None, environment=None, address="127.0.0.1",
-                 metrics_port=None):
+                 metrics_port=None, verb=("run",)):
         self.address = address
         self.metrics_port, self.health_port = metrics_port or free_port(), free_port()
         self.log_path = log_path
         self._log = []
         self._logged = threading.Condition()
-        command = [binary, "run", "--kubeconfig", kubeconfig, "--config", config,
+        command = [binary, *verb, "--kubeconfig", kubeconfig, *(["--config", config] if config else []),
                    "--metrics-addr", f"{address}:{self.metrics_port}",
                    "--health-addr", f"127.0.0.1:{self.health_port}",
                    "--zap-encoder=json", "--zap-log-level=info", *flags]

@@ -1,12 +1,15 @@
 """The control plane that the tests run against: started once, and surely ended."""
 
+import http.client
 import json
 import os
 import shlex
 import signal
+import ssl
 import subprocess
 import sys
 import unittest
+import urllib.parse
 
 from api import Api
 
@@ -53,6 +56,17 @@ class Cluster:
     def api_as(self, agent):
         """A client that the API server knows by that name, also as the manager of what it writes."""
         return Api(self.server, self.ca, self.certificate, self.key, agent=agent)
+
+    def status_for(self, token, path):
+        """What the API server answers to whoever has that token and nothing else."""
+        address = urllib.parse.urlsplit(self.server)
+        connection = http.client.HTTPSConnection(address.hostname, address.port, timeout=20,
+                                                 context=ssl.create_default_context(cafile=self.ca))
+        try:
+            connection.request("GET", path, headers={"Authorization": f"Bearer {token}", "User-Agent": "careen-test"})
+            return connection.getresponse().status
+        finally:
+            connection.close()
 
     def etcd(self, path, value):
         """Asks etcd itself, past the API server, through its JSON gateway."""

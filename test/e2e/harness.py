@@ -53,6 +53,11 @@ class Environment:
         cls.watch = NodeWatch(cls.cluster.api).start()
 
     @classmethod
+    def arrange(cls, suite):
+        """One after the other."""
+        return suite
+
+    @classmethod
     def down(cls, keep_logs):
         if cls.watch:
             cls.watch.stop()

@@ -25,8 +25,9 @@ sys.dont_write_bytecode = True
 
 from cluster import Stopped, stop_on_signals  # noqa: E402
 from harness import UNSAFE, Environment  # noqa: E402
+from machines import MachinesEnvironment  # noqa: E402
 
-# Parts for runs side by side, each on a cluster of its own.
+# Parts for runs side by side, each on clusters of its own.
 PARTS = {
     "profiles": ["test_round", "test_rolling", "test_flatcar", "test_notifications", "test_prometheus", "test_hypervisors",
                  "test_info", "test_pod_events", "test_dry_run", "test_migration", "test_signals", "test_reload", "test_service_account",
@@ -35,11 +36,15 @@ PARTS = {
                "test_webhook", "test_eviction_webhook", "test_limit_webhook", "test_commands", "test_explain", "test_plan",
                "test_pause"],
     "budgets": ["test_requests", "test_requests_page", "test_one_budget"],
+    "machines": ["test_machines", "test_machines_rollout", "test_machines_access", "test_machines_hosts",
+                 "test_machines_original"],
 }
+# What the tests of a part stand on, where it is not the one cluster of most.
+ENVIRONMENTS = {"machines": MachinesEnvironment}
 
 
 class Progress(unittest.TextTestResult):
-    """One line a test, with the seconds it took and where to look when it failed."""
+    """One line a test, with the seconds it took, what it has measured, and where to look when it failed."""
 
     _shown = None
 
@@ -49,13 +54,15 @@ class Progress(unittest.TextTestResult):
         self.stream.write(f"{test.id():<66} ")
         self.stream.flush()
 
-    def _end(self, word):
+    def _end(self, word, test=None):
         self.stream.writeln(f"{word} ({time.monotonic() - self._begun:.1f} s)")
+        for remark in getattr(test, "remarks", []):
+            self.stream.writeln(f"    {remark}")
         self.stream.flush()
 
     def addSuccess(self, test):
         unittest.TestResult.addSuccess(self, test)
-        self._end("ok")
+        self._end("ok", test)
 
     def addFailure(self, test, err):
         unittest.TestResult.addFailure(self, test, err)
@@ -92,6 +99,31 @@ class Progress(unittest.TextTestResult):
 MOST_AGAIN = 2
 
 
+def by_environment(names):
+    """The names, by the environment that their tests need."""
+    found = {}
+    for name in names:
+        part = next((part for part, modules in PARTS.items() if name.partition(".")[0] in modules), None)
+        found.setdefault(ENVIRONMENTS.get(part, Environment), []).append(name)
+    return found
+
+
+def run_on(environment, names, arguments):
+    """Whether these tests passed, in an environment that is there for as long as they run."""
+    passed = False
+    try:
+        environment.up(f"e2e-{os.getpid()}")
+        run = unittest.TextTestRunner(verbosity=0, resultclass=Progress, failfast=arguments.failfast).run
+        result = run(environment.arrange(unittest.defaultTestLoader.loadTestsFromNames(names)))
+        passed = result.wasSuccessful() or run_again(result, run)
+    finally:
+        keep = arguments.keep_logs or not passed
+        environment.down(keep)
+        if keep and environment.folder:
+            print(f"the logs of careen are in {environment.folder}", file=sys.stderr)
+    return passed
+
+
 def run_again(result, run):
     """Whether the tests that failed pass when they are run again, if that is allowed."""
     failed = result.failures + result.errors
@@ -120,23 +152,12 @@ def main():
         return 2
     names = [name if name.startswith("test_") else "test_" + name for name in arguments.tests]
     names = names or PARTS.get(arguments.part) or sum(PARTS.values(), [])
-    suite = unittest.defaultTestLoader.loadTestsFromNames(names)
 
     stop_on_signals(arguments.deadline)
-    passed = False
     try:
-        Environment.up(f"e2e-{os.getpid()}")
-        run = unittest.TextTestRunner(verbosity=0, resultclass=Progress, failfast=arguments.failfast).run
-        result = run(suite)
-        passed = result.wasSuccessful() or run_again(result, run)
+        return 0 if all([run_on(*group, arguments) for group in by_environment(names).items()]) else 1
     except Stopped:
-        pass
-    finally:
-        keep = arguments.keep_logs or not passed
-        Environment.down(keep)
-        if keep and Environment.folder:
-            print(f"the logs of careen are in {Environment.folder}", file=sys.stderr)
-    return 0 if passed else 1
+        return 1
 
 
 if __name__ == "__main__":
