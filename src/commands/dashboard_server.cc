@@ -6,6 +6,7 @@
 
 #include "cli/environment.h"
 #include "kube/lock.h"
+#include "replica/hub.h"
 #include "version_info.h"
 #include "view/info_source.h"
 #include "view/shown.h"
@@ -30,6 +31,35 @@ view::Shown what_is_shown(const DashboardParts& parts, const DashboardOptions& o
 
 }  // namespace
 
+struct DashboardServer::Elsewhere {
+  Elsewhere(io::RealLoop& loop, std::shared_ptr<replica::Replica> whose, const DashboardOptions& options)
+      : replica(std::move(whose)),
+        chronicle(*replica),
+        changes(loop, {*replica, chronicle, CAREEN_VERSION, options.speed}),
+        answers(view::view_answers({*replica, chronicle, CAREEN_VERSION, options.speed}, changes, {})) {}
+
+  std::shared_ptr<replica::Replica> replica;
+  view::Chronicle chronicle;
+  view::Changes changes;
+  web::ViewAnswers answers;
+};
+
+web::ViewAnswers DashboardServer::answers() {
+  web::ViewAnswers own = view::view_answers(what_is_shown(p_, options_, chronicle_), changes_, options_.plan);
+  replica::Hub* const hub = p_.replica.hub();
+  if (!hub) return own;
+  hub->on_change([this](const std::string& cluster, std::shared_ptr<replica::Replica> replica) {
+    elsewhere_.erase(cluster);
+    if (replica) elsewhere_.emplace(cluster, std::make_shared<Elsewhere>(p_.loop, std::move(replica), options_));
+  });
+  own.of_cluster = [this](std::string_view cluster) -> std::shared_ptr<const web::ViewAnswers> {
+    const auto found = elsewhere_.find(cluster);
+    if (found == elsewhere_.end()) return nullptr;
+    return {found->second, &found->second->answers};
+  };
+  return own;
+}
+
 DashboardServer::DashboardServer(DashboardParts parts, DashboardOptions options)
     : p_(std::move(parts)),
       options_(std::move(options)),
@@ -40,10 +70,11 @@ DashboardServer::DashboardServer(DashboardParts parts, DashboardOptions options)
           p_.replica.options().ns, options_.tls.has_value()),
       info_(p_.loop, leader_, view::info_source(p_.replica)),
       auth_(make_auth(p_)),
-      view_(p_.loop, leader_, view::view_answers(what_is_shown(p_, options_, chronicle_), changes_, options_.plan),
-            web::ViewGuard(options_.policy, auth_.get()), p_.own_authorization) {}
+      view_(p_.loop, leader_, answers(), web::ViewGuard(options_.policy, auth_.get()), p_.own_authorization) {}
 
-DashboardServer::~DashboardServer() = default;
+DashboardServer::~DashboardServer() {
+  if (replica::Hub* const hub = p_.replica.hub()) hub->on_change({});
+}
 
 std::vector<web::Route> DashboardServer::routes() {
   const web::Access readers = options_.tls && auth_ ? auth_->access() : web::Access::anybody();

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -73,11 +74,15 @@ class DashboardServer {
 
  private:
   void leave_record();
+  web::ViewAnswers answers();
+  // Of a workload cluster that is run from here.
+  struct Elsewhere;
 
   DashboardParts p_;
   DashboardOptions options_;
   view::Chronicle chronicle_;
   view::Changes changes_;
+  std::map<std::string, std::shared_ptr<Elsewhere>, std::less<>> elsewhere_;
   web::Leader leader_;
   web::InfoApi info_;
   std::unique_ptr<web::TokenAuth> auth_;

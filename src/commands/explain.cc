@@ -29,7 +29,19 @@ struct ExplainOptions {
 };
 
 // The path of the document for x, node/x, or an object of a controller, KIND/x.
+std::string path_of(const std::string& name);
+
+// cluster/NAMESPACE/NAME/… is about one of the clusters that a hub looks after.
+std::string path_in_cluster(const std::string& name) {
+  const size_t ns = name.find('/') + 1, cluster = name.find('/', ns), rest = name.find('/', cluster + 1);
+  if (cluster == std::string::npos || rest == std::string::npos) {
+    throw UsageError(fmt::format("\"{}\" names nothing; expected cluster/NAMESPACE/NAME/node/NAME", name));
+  }
+  return of_cluster(path_of(name.substr(rest + 1)), name.substr(ns, rest - ns));
+}
+
 std::string path_of(const std::string& name) {
+  if (name.starts_with("cluster/")) return path_in_cluster(name);
   const size_t slash = name.find('/');
   const std::string kind = slash == std::string::npos ? "node" : name.substr(0, slash);
   const std::string rest = slash == std::string::npos ? name : name.substr(slash + 1);
@@ -46,10 +58,14 @@ std::string path_of(const std::string& name) {
     if (one->explained.empty()) continue;
     const std::string singular(one->explained.substr(0, one->explained.size() - 1));
     if (kind == one->explained || kind == singular || kind == one->short_name) {
-      return std::string(one->explained) + "/" + url_text(rest);
+      // Its namespace is a part of the path of its own.
+      const size_t name = rest.find('/');
+      if (name == std::string::npos) break;
+      return fmt::format("{}/{}/{}", one->explained, url_text(rest.substr(0, name)), url_text(rest.substr(name + 1)));
     }
     known += fmt::format(" or {}/NAMESPACE/NAME", singular);
   }
+  known += " or cluster/NAMESPACE/NAME/node/NAME";
   throw UsageError(fmt::format("\"{}\": there is no kind \"{}\" to explain; expected {}", name, kind, known));
 }
 
@@ -111,10 +127,12 @@ void add_explain_command(Commands& commands) {
       " -o yaml\n"
       "  careen explain node-17 --server http://127.0.0.1:8080\n"
       "  CAREEN_SERVER=auto careen explain node-17\n"
+      "  careen explain machine/fleet/eu-1-md-0-x7k2p cluster/fleet/eu-1/node/node-17\n"
       "  careen explain node-17 --config maintenance.yaml");
   command
       .add_option("NODE", options->names,
-                  "node/NAME, " + replica::say_of_controllers("{name}/NAME", ", ") + ", or the name of a node")
+                  "node/NAME, " + replica::say_of_controllers("{name}/NAME", ", ") +
+                      ", machine/NAMESPACE/NAME, cluster/NAMESPACE/NAME/node/NAME, or the name of a node")
       ->required();
   command
       .add_option_function<std::string>(

@@ -41,7 +41,8 @@ std::string refusal(int status, const std::string& body) {
 
 class ViewOfLeader final : public ViewSource {
  public:
-  ViewOfLeader(kube::Transport& transport, Leader leader) : transport_(transport), leader_(std::move(leader)) {}
+  ViewOfLeader(kube::Transport& transport, Leader leader, std::string workload)
+      : transport_(transport), leader_(std::move(leader)), workload_(std::move(workload)) {}
 
   std::string name() const override {
     return fmt::format("the leader {} in namespace {}, through the API server", leader_.pod, leader_.ns);
@@ -49,7 +50,7 @@ class ViewOfLeader final : public ViewSource {
 
   Task<ViewResult<Json>> get(std::string path) override {
     kube::Request request;
-    request.path = proxy_path(leader_, path);
+    request.path = proxy_path(leader_, of_cluster(std::move(path), workload_));
     request.timeout = kLeaderTimeout;
     const auto answer = co_await transport_.send(std::move(request));
     if (!answer) co_return tl::make_unexpected(ViewError{0, answer.error().message});
@@ -61,7 +62,7 @@ class ViewOfLeader final : public ViewSource {
 
   Task<ViewError> follow(OnEvent on_event) override {
     kube::Request request;
-    request.path = proxy_path(leader_, "stream");
+    request.path = proxy_path(leader_, of_cluster("stream", workload_));
     request.accept = "text/event-stream";
     request.timeout = kLeaderTimeout;
     auto opened = co_await transport_.open(std::move(request));
@@ -106,6 +107,7 @@ class ViewOfLeader final : public ViewSource {
 
   kube::Transport& transport_;
   Leader leader_;
+  std::string workload_;
 };
 
 // The port that careen serves its metrics and documents on, as its container names it.
@@ -159,7 +161,7 @@ Task<ViewResult<std::unique_ptr<ViewSource>>> view_of_leader(LeaderAccess access
   std::string token = std::move(access.view_token);
   if (token.empty()) token = co_await token_of(&access.api, &leader, &*pod);
   if (!token.empty()) access.show_token(std::move(token));
-  co_return std::make_unique<ViewOfLeader>(access.proxied, std::move(leader));
+  co_return std::make_unique<ViewOfLeader>(access.proxied, std::move(leader), std::move(access.workload));
 }
 
 }  // namespace careen::app

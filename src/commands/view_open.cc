@@ -52,6 +52,7 @@ Task<ViewResult<std::unique_ptr<ViewSource>>> leader(ViewParts parts, kube::Acce
       .now = parts.loop.wall_now(),
       .ns = std::move(options.ns),
       .view_token = std::move(options.token),
+      .workload = std::move(options.workload),
       .show_token = [&](std::string token) { proxied->set_headers({{web::kTokenHeader, std::move(token)}}); }};
   auto found = co_await view_of_leader(std::move(way));
   if (!found) co_return tl::make_unexpected(ViewError{found.error().status, advice(found.error().message)});
@@ -70,7 +71,7 @@ ViewResult<std::unique_ptr<ViewSource>> at_address(io::RealLoop& loop, const Vie
     url = found->url;
   }
   auto http = io::make_http_client(loop, {});
-  auto source = view_at(*http, std::move(url), options.token, std::move(from));
+  auto source = view_at(*http, std::move(url), options.token, std::move(from), options.workload);
   return std::make_unique<Owning<std::unique_ptr<io::HttpClient>>>(std::move(http), std::move(source));
 }
 

@@ -35,10 +35,11 @@ std::string error_text(const std::string& body, int status) {
 
 class ViewAt final : public ViewSource {
  public:
-  ViewAt(io::HttpClient& http, std::string url, std::string token, const std::string& from)
+  ViewAt(io::HttpClient& http, std::string url, std::string token, const std::string& from, std::string workload)
       : http_(http),
         url_(std::move(url)),
         token_(std::move(token)),
+        workload_(std::move(workload)),
         shown_(from.empty() ? url_ : fmt::format("{} ({})", url_, from)) {}
 
   std::string name() const override { return "careen at " + shown_; }
@@ -78,7 +79,7 @@ class ViewAt final : public ViewSource {
  private:
   io::HttpRequest request(const std::string& path, const char* accept) const {
     io::HttpRequest request;
-    request.url = fmt::format("{}/careen/v1/{}", url_, path);
+    request.url = fmt::format("{}/careen/v1/{}", url_, of_cluster(path, workload_));
     request.headers = {{"Accept", accept}};
     if (!token_.empty()) request.headers.emplace_back("Authorization", "Bearer " + token_);
     request.connect_timeout = kConnect;
@@ -97,7 +98,7 @@ class ViewAt final : public ViewSource {
   }
 
   io::HttpClient& http_;
-  std::string url_, token_;
+  std::string url_, token_, workload_;
   std::string shown_;  // the URL for people
 };
 
@@ -166,8 +167,15 @@ io::Result<std::string> server_url(std::string_view text) {
                               text, fault, kAutoServer));
 }
 
-std::unique_ptr<ViewSource> view_at(io::HttpClient& http, std::string url, std::string token, std::string from) {
-  return std::make_unique<ViewAt>(http, std::move(url), std::move(token), from);
+std::unique_ptr<ViewSource> view_at(io::HttpClient& http, std::string url, std::string token, std::string from,
+                                    std::string workload) {
+  return std::make_unique<ViewAt>(http, std::move(url), std::move(token), from, std::move(workload));
+}
+
+std::string of_cluster(std::string path, std::string_view workload) {
+  if (workload.empty() || path.find("cluster=") != std::string::npos) return path;
+  path += path.find('?') == std::string::npos ? '?' : '&';
+  return path + "cluster=" + url_text(workload);
 }
 
 void add_view_flags(CLI::App& command, ViewOptions& options) {
@@ -193,6 +201,11 @@ void add_view_flags(CLI::App& command, ViewOptions& options) {
                   "Nobody: compute it here from the cluster and this configuration; nothing is written")
       ->type_name("FILE")
       ->group(group);
+  command
+      .add_option("--cluster", options.workload,
+                  "The workload cluster that is meant, of those that a careen in their management cluster looks after")
+      ->type_name("NAMESPACE/NAME")
+      ->group(group);
 }
 
 void complete_view_options(ViewOptions& options, const Environment& environment) {
@@ -204,6 +217,13 @@ void complete_view_options(ViewOptions& options, const Environment& environment)
   }
   if (!options.token.empty() && !options.config.empty()) {
     throw UsageError("--token is for a careen that is asked, --config computes without one: give one of them");
+  }
+  if (!options.workload.empty() && !options.config.empty()) {
+    throw UsageError(
+        "--cluster names one that a running careen looks after, --config computes without one: give one of them");
+  }
+  if (!options.workload.empty() && options.workload.find('/') == std::string::npos) {
+    throw UsageError(fmt::format("--cluster: \"{}\" is not NAMESPACE/NAME", options.workload));
   }
   options.server_from = "--server";
   // A flag says more than the environment; --config and --namespace are such flags, too.

@@ -54,6 +54,7 @@ struct ViewOptions {
   std::string ns = {};           // where careen runs; empty: it is looked for
   std::string token = {};        // for that server, or for the leader and then for the view alone
   std::string config = {};       // compute the documents here with this configuration
+  std::string workload = {};     // the cluster that is meant, of those that a hub looks after; empty: its own
 };
 
 // --server, --namespace, --token and --config; not --kubeconfig and --context.
@@ -69,7 +70,11 @@ io::Result<std::string> server_url(std::string_view text);
 
 // The documents at a URL, asked with that token unless it is empty. `from`: where the URL comes from, if people should
 // be told.
-std::unique_ptr<ViewSource> view_at(io::HttpClient& http, std::string url, std::string token, std::string from = {});
+std::unique_ptr<ViewSource> view_at(io::HttpClient& http, std::string url, std::string token, std::string from = {},
+                                    std::string workload = {});
+
+// A document of a workload cluster, namespace/name, that a hub looks after; of its own where that is empty.
+std::string of_cluster(std::string path, std::string_view workload);
 
 struct LeaderAccess {
   kube::Transport& api;
@@ -77,6 +82,7 @@ struct LeaderAccess {
   io::Wall now;
   std::string ns = {};          // where careen runs; empty: it is looked for
   std::string view_token = {};  // for the view alone; empty: one is made
+  std::string workload = {};
   // The token that goes with the proxied requests from now on.
   std::function<void(std::string token)> show_token = [](const std::string&) {};
 };

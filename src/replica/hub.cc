@@ -20,7 +20,9 @@ using io::Task;
 namespace {
 
 constexpr const char* kHubProblem = "hub";
+constexpr const char* kTooManyClusters = "too many clusters";
 constexpr io::Duration kLookForClusters = io::seconds{10};
+constexpr io::Duration kLookForRoom = io::seconds{1};
 // How long one may take to come to an end.
 constexpr io::Duration kFarewell = io::seconds{20};
 // Beyond what one careen is meant for.
@@ -44,7 +46,7 @@ Task<std::string> served_version(kube::Client& client) {
 }  // namespace
 
 // A workload cluster that is run from here.
-struct Hub::Child {
+struct Hub::Child : std::enable_shared_from_this<Child> {
   Child(Hub& whose, std::string ns, std::string name)
       : hub(whose),
         key(kube::object_key(ns, name)),
@@ -77,8 +79,8 @@ struct Hub::Child {
                                                                          .instance = all.instance,
                                                                          .counted_taints = all.counted_taints});
     hub.p_.log.info("the cluster is looked after", "cluster", key, "server", kubeconfig.access()->server);
+    if (hub.tell_) hub.tell_(key, std::shared_ptr<Replica>(shared_from_this(), replica.get()));
     scope.spawn(run());
-    if (hub.tell_) hub.tell_(key, replica.get());
   }
 
   Task<void> run() {
@@ -130,29 +132,47 @@ Task<void> Hub::lead() {
 
 // Those that are there are run, and no others.
 Task<void> Hub::follow() {
-  for (;; co_await changed_.wait()) {
-    if (stopping_) continue;
-    std::vector<std::shared_ptr<Child>> gone;
-    for (auto it = children_.begin(); it != children_.end();) {
-      const auto next = std::next(it);
-      if (!clusters_->store().find(it->first)) {
-        gone.push_back(it->second);
-        children_.erase(it);
-      }
-      it = next;
-    }
-    for (auto& child : gone) scope_.spawn(let_go(std::move(child)));
-    clusters_->store().for_each([this](const kube::Object& one) {
-      if (children_.contains(one.key())) return;
-      if (children_.size() >= kMostChildren) {
-        return p_.home.problems().raise(
-            kHubProblem, fmt::format("{} clusters are looked after, which is as many as there may be: cluster {} and "
-                                     "perhaps others are not",
-                                     children_.size(), one.key()));
-      }
-      children_.emplace(one.key(), std::make_shared<Child>(*this, one.ns, one.name));
-    });
+  for (;;) {
+    const bool all = stopping_ || compare();
+    const io::Steady again = all ? io::kNever : p_.process.loop.now() + kLookForRoom;
+    co_await io::race(p_.process.loop, io::wait_until(p_.process.loop, again), io::wait_for(changed_));
   }
+}
+
+// False: somebody has to wait.
+bool Hub::compare() {
+  std::erase_if(leaving_, [](const auto& one) { return one.second.expired(); });
+  std::vector<std::shared_ptr<Child>> gone;
+  for (auto it = children_.begin(); it != children_.end();) {
+    const auto next = std::next(it);
+    if (!clusters_->store().find(it->first)) {
+      gone.push_back(it->second);
+      leaving_.insert_or_assign(it->first, it->second);
+      children_.erase(it);
+    }
+    it = next;
+  }
+  for (auto& child : gone) scope_.spawn(let_go(std::move(child)));
+  std::string waits;
+  bool all = true;
+  clusters_->store().for_each([&](const kube::Object& one) {
+    if (children_.contains(one.key())) return;
+    if (children_.size() >= kMostChildren) waits = one.key();
+    if (children_.size() >= kMostChildren || leaving_.contains(one.key())) {
+      all = false;
+      return;
+    }
+    children_.emplace(one.key(), std::make_shared<Child>(*this, one.ns, one.name));
+  });
+  if (waits.empty()) {
+    p_.home.problems().clear(kTooManyClusters);
+  } else {
+    p_.home.problems().raise(kTooManyClusters,
+                             fmt::format("{} clusters are looked after, which is as many as there may be: cluster {} "
+                                         "and perhaps others are not",
+                                         children_.size(), waits));
+  }
+  return all;
 }
 
 Task<void> Hub::let_go(std::shared_ptr<Child> child) {

@@ -47,13 +47,16 @@ class Hub {
   // By namespace/name; null: it is not run, or not yet.
   Replica* find(std::string_view cluster) const;
   void for_each(const std::function<void(const std::string& cluster, Replica& replica)>& visit) const;
-  // Called when there is another one, and before one goes.
-  void on_change(std::function<void(const std::string& cluster, Replica* replica)> tell) { tell_ = std::move(tell); }
+  // Called with each one before it runs, and with null when it is to end. Whoever holds one for longer delays nothing
+  // but its own return.
+  using Tell = std::function<void(const std::string& cluster, std::shared_ptr<Replica> replica)>;
+  void on_change(Tell tell) { tell_ = std::move(tell); }
 
  private:
   struct Child;
 
   io::Task<void> follow();
+  bool compare();
   io::Task<void> let_go(std::shared_ptr<Child> child);
 
   HubParts p_;
@@ -62,7 +65,9 @@ class Hub {
   std::unique_ptr<kube::Watched<kube::Object>> clusters_;
   io::Subscription changes_;
   std::map<std::string, std::shared_ptr<Child>, std::less<>> children_;
-  std::function<void(const std::string&, Replica*)> tell_;
+  // Those that have not quite gone: metrics of one name are not had twice.
+  std::map<std::string, std::weak_ptr<Child>, std::less<>> leaving_;
+  Tell tell_;
   io::Signal changed_;
   io::Gate lost_;
   bool stopping_ = false;

@@ -248,9 +248,12 @@ void Replica::Core::guard_writes() {
 
 void Replica::Core::host(const ReplicaParts& p, const controllers::Choice& choice) {
   const controllers::Kind& kind = choice.kind();
-  kube::Lock& lock = hosting_.empty() || above_
-                         ? lock_
-                         : add_lock(p, kind, fmt::format("leader election for {} objects", kind.object.kind));
+  kube::Lock& lock =
+      hosting_.empty() || above_
+          ? lock_
+          : add_lock(p, kind,
+                     fmt::format("leader election for {}{}", kind.has_objects() ? kind.object.kind : kind.name,
+                                 kind.has_objects() ? " objects" : ""));
   auto client = cluster_.make_client();
   auto controller =
       choice.make({.loop = loop_,

@@ -46,6 +46,18 @@ class CountedStream final : public io::BodyStream {
   Counts::iterator own_;
 };
 
+// Holds what it reads from.
+class HoldingStream final : public io::BodyStream {
+ public:
+  HoldingStream(std::unique_ptr<io::BodyStream> body, std::shared_ptr<const ViewAnswers> held)
+      : held_(std::move(held)), body_(std::move(body)) {}
+  Task<io::Result<bool>> read(std::string& into) override { return body_->read(into); }
+
+ private:
+  std::shared_ptr<const ViewAnswers> held_;
+  std::unique_ptr<io::BodyStream> body_;
+};
+
 io::ServerResponse document_or(std::optional<std::string> document, std::string_view missing) {
   return document ? json_answer(std::move(*document)) : json_error(404, missing);
 }
@@ -68,7 +80,7 @@ std::string_view name_in(const io::ServerRequest& request, std::string_view docu
 ViewApi::ViewApi(io::Loop& loop, Leader& leader, ViewAnswers answers, ViewGuard guard, Authorization own_authorization)
     : loop_(loop),
       leader_(leader),
-      answers_(std::move(answers)),
+      answers_(std::make_shared<const ViewAnswers>(std::move(answers))),
       guard_(guard),
       own_authorization_(std::move(own_authorization)) {}
 
@@ -84,56 +96,69 @@ bool ViewApi::is_crowded(const std::string& peer) const {
 
 std::vector<Route> ViewApi::routes() {
   constexpr std::string_view kNodes = "nodes/";
+  const auto answer = [](auto make) {
+    return [make](Answers answers, const io::ServerRequest& request) { return at_once(make(*answers, request)); };
+  };
   std::vector<Route> out;
-  out.push_back(
-      document("fleet", at_once([this](const io::ServerRequest&) { return answer_pieces(loop_, answers_.fleet()); })));
+  out.push_back(document("fleet", [this](Answers answers, const io::ServerRequest&) {
+    Pieces pieces = [answers, of_fleet = answers->fleet()](std::string& into) { return of_fleet(into); };
+    return at_once(answer_pieces(loop_, std::move(pieces)));
+  }));
   out.push_back(stream());
-  out.push_back(document(kNodes, at_once([this, kNodes](const io::ServerRequest& request) {
+  out.push_back(document(kNodes, answer([kNodes](const ViewAnswers& answers, const io::ServerRequest& request) {
                            const std::string_view name = name_in(request, kNodes);
-                           return document_or(answers_.node(name), fmt::format("there is no node {}", name));
+                           return document_or(answers.node(name), fmt::format("there is no node {}", name));
                          })));
   std::string known = "fleet, stream, nodes/NAME, ";
-  for (const auto& [plural, objects] : answers_.objects) {
+  for (const auto& [plural, objects] : answers_->objects) {
     known += plural + "/NAME, ";
-    out.push_back(document(plural + "/", at_once([&objects, begin = plural + "/"](const io::ServerRequest& request) {
-                             const std::string_view name = name_in(request, begin);
+    out.push_back(document(plural + "/", answer([plural](const ViewAnswers& answers, const io::ServerRequest& request) {
+                             const ViewAnswers::Objects& one = answers.objects.at(plural);
+                             const std::string_view name = name_in(request, plural + "/");
                              return document_or(
-                                 objects.story(name),
-                                 fmt::format("there is no {} {}, or its node does not exist", objects.kind, name));
+                                 one.story(name),
+                                 fmt::format("there is no {} {}, or its node does not exist", one.kind, name));
                            })));
   }
-  out.push_back(document("timeline", at_once([this](const io::ServerRequest& request) {
-                           return json_answer(answers_.timeline(io::Query(request.query)["node"]));
+  out.push_back(document("timeline", answer([](const ViewAnswers& answers, const io::ServerRequest& request) {
+                           return json_answer(answers.timeline(io::Query(request.query)["node"]));
                          })));
-  out.push_back(document("plan", [this](const io::ServerRequest& request) {
-    return planned(std::string(io::Query(request.query)["hours"]));
+  out.push_back(document("plan", [this](Answers answers, const io::ServerRequest& request) {
+    return planned(std::move(answers), std::string(io::Query(request.query)["hours"]));
   }));
-  out.push_back(document("", at_once([what = fmt::format("not found; there are {}timeline and plan", known)](
-                                         const io::ServerRequest&) { return json_error(404, what); })));
+  out.push_back(
+      document("", answer([what = fmt::format("not found; there are {}timeline and plan", known)](
+                              const ViewAnswers&, const io::ServerRequest&) { return json_error(404, what); })));
   return out;
 }
 
-Route ViewApi::document(std::string_view name, io::ServerHandler own) {
+Route ViewApi::document(std::string_view name, Answer own) {
   const std::string path = std::string(kPrefix).append(name);
+  const auto answer = [this, own = std::move(own)](io::ServerRequest request) {
+    const std::string cluster(io::Query(request.query)["cluster"]);
+    Answers answers = answers_;
+    if (!cluster.empty()) answers = answers_->of_cluster ? answers_->of_cluster(cluster) : nullptr;
+    if (!answers) {
+      return at_once(json_error(404, fmt::format("the nodes of cluster {} are not looked after from here", cluster)));
+    }
+    const std::string why = answers->unknown();
+    return why.empty() ? own(std::move(answers), std::move(request)) : at_once(json_error(503, why));
+  };
   return {.path = path.ends_with('/') ? below(path) : exactly(path),
           .access = guard_.access(),
-          .answer =
-              [this, own = std::move(own)](io::ServerRequest request) {
-                const std::string why = answers_.unknown();
-                return why.empty() ? own(std::move(request)) : at_once(json_error(503, why));
-              },
-          .by_leader = ByLeader{.leading = answers_.leading,
+          .answer = answer,
+          .by_leader = ByLeader{.leading = answers_->leading,
                                 .pass_on = [this](io::ServerRequest r) { return pass_on(std::move(r), kAnswerPause); },
                                 .not_any_more = "the replica that was asked does not lead any more"}};
 }
 
 Route ViewApi::stream() {
-  Route route = document("stream", at_once([this](const io::ServerRequest& request) {
-                           io::ServerResponse response = json_answer();
-                           response.content_type = "text/event-stream";
-                           response.stream = answers_.stream();
-                           return counted(std::move(response), request.peer);
-                         }));
+  Route route = document("stream", [this](Answers answers, const io::ServerRequest& request) {
+    io::ServerResponse response = json_answer();
+    response.content_type = "text/event-stream";
+    response.stream = std::make_unique<HoldingStream>(answers->stream(), answers);
+    return at_once(counted(std::move(response), request.peer));
+  });
   route.answer = unless_crowded(std::move(route.answer));
   route.by_leader->pass_on =
       unless_crowded([this](io::ServerRequest request) { return pass_on_stream(std::move(request)); });
@@ -146,11 +171,11 @@ io::ServerHandler ViewApi::unless_crowded(io::ServerHandler handler) const {
   };
 }
 
-Task<io::ServerResponse> ViewApi::planned(std::string text) {
+Task<io::ServerResponse> ViewApi::planned(Answers answers, std::string text) {
   const auto hours = read_hours(text);
   if (!hours) co_return json_error(400, fmt::format("hours must be a number from 1 to {}", kMostHours));
-  if (!answers_.plan) co_return json_error(503, "this replica makes no plans");
-  std::string document = co_await answers_.plan(*hours);
+  if (!answers->plan) co_return json_error(503, "this replica makes no plans");
+  std::string document = co_await answers->plan(*hours);
   if (document.empty()) co_return json_error(503, "the plan has not been made yet; try again in a moment");
   co_return json_answer(std::move(document));
 }

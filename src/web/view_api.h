@@ -35,6 +35,9 @@ struct ViewAnswers {
   std::map<std::string, Objects, std::less<>> objects;         // of controllers, by the plural of their kinds
   std::function<std::string(std::string_view node)> timeline;  // of all nodes when it is empty
   std::function<io::Task<std::string>(int hours)> plan;        // may be empty: there is none
+  // The same of a workload cluster that is run from here, which whoever still reads from it holds; null: there is no
+  // such.
+  std::function<std::shared_ptr<const ViewAnswers>(std::string_view cluster)> of_cluster = {};
 };
 
 class ViewApi {
@@ -56,10 +59,13 @@ class ViewApi {
   int streams() const;
 
  private:
+  // With the answers of the cluster that the request is about, which live as long as somebody holds them.
+  using Answers = std::shared_ptr<const ViewAnswers>;
+  using Answer = std::function<io::Task<io::ServerResponse>(Answers answers, io::ServerRequest request)>;
   // A document below the prefix; where the name is empty or ends with a slash, one for whatever may follow.
-  Route document(std::string_view name, io::ServerHandler own);
+  Route document(std::string_view name, Answer own);
   Route stream();
-  io::Task<io::ServerResponse> planned(std::string hours);
+  io::Task<io::ServerResponse> planned(Answers answers, std::string hours);
   io::Task<io::ServerResponse> pass_on(io::ServerRequest request, io::Duration pause_limit);
   io::Task<io::ServerResponse> pass_on_stream(io::ServerRequest request);
   io::ServerHandler unless_crowded(io::ServerHandler handler) const;
@@ -68,7 +74,7 @@ class ViewApi {
 
   io::Loop& loop_;
   Leader& leader_;
-  ViewAnswers answers_;
+  std::shared_ptr<const ViewAnswers> answers_;
   ViewGuard guard_;
   Authorization own_authorization_;
   using Streams = std::map<std::string, int>;  // of each peer

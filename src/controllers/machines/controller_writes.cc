@@ -127,11 +127,12 @@ Task<void> Controller::Core::write_host(std::string key, std::string name, HostW
   const WriteResult result =
       co_await host_writer->write(std::move(request), [&](const Host& now) { return now.held_off == what.hold_off; });
   if (result.done()) {
-    p.log.info(what.hold_off ? "the host is powered off" : "the host is powered on again", "host", name, "machine",
-               machine);
+    p.log.info(what.hold_off ? "the host is told to power off" : "the host is told to power on again", "host", name,
+               "machine", machine);
     if (const Machine* const one = machines.store().find(machine)) {
       record(*one, "Normal", what.hold_off ? "HostPowerOff" : "HostPowerOn",
-             fmt::format("host {} is {}", name, what.hold_off ? "powered off, and stays off" : "powered on again"));
+             fmt::format("host {} is {}", name,
+                         what.hold_off ? "told to power off, and to stay off" : "told to power on again"));
     }
   }
   settle(key, result, "writing the BareMetalHost");
@@ -174,7 +175,8 @@ Task<void> Controller::Core::reboot_once(std::string key, std::string name, std:
 void Controller::Core::tell_of(const Machine& machine, const MachineWrite& what) {
   const std::string name = machine.key();
   if (what.hook) {
-    p.log.info(*what.hook ? "the hook is set" : "the hook is removed", "machine", name, "why", what.reason);
+    if (*what.hook) p.log.info("the hook is set", "machine", name);
+    if (!*what.hook) p.log.info("the hook is removed", "machine", name, "why", what.reason);
     record(machine, "Normal", *what.hook ? "PreDrainHookAdded" : "PreDrainHookRemoved",
            *what.hook ? std::string("Cluster API waits with the deletion of this Machine for its Node's approval")
                       : fmt::format("Cluster API may go on with its deletion: {}", what.reason));

@@ -75,8 +75,8 @@ class Decider {
 
   Phase phase() const {
     if (!machine_.enabled && !is_granted(world_, options_)) return Phase::disabled;
-    if (machine_.asked == Asked::granted) return Phase::approved;
     if (machine_.deleting) return machine_.hooked ? Phase::held : Phase::released;
+    if (machine_.asked == Asked::granted) return Phase::approved;
     if (world_.sight == Sight::no_node) return Phase::no_node;
     if (machine_.asked == Asked::maintenance) return Phase::requested;
     if (is_returning()) return Phase::returning;
