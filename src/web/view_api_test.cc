@@ -61,8 +61,17 @@ class ViewApiTest : public testing::Test {
     from.objects["nodemaintenances"] = {
         "NodeMaintenance",
         [](std::string_view name) { return name == "m" ? std::optional<std::string>("{\"node\":2}") : std::nullopt; }};
+    from.of_cluster = [this](std::string_view cluster) { return of_cluster(cluster); };
     from.timeline = [](std::string_view node) { return "{\"of\":\"" + std::string(node) + "\"}"; };
     return from;
+  }
+  // Of one workload cluster, whose node has the same name.
+  std::shared_ptr<const ViewAnswers> of_cluster(std::string_view cluster) {
+    if (cluster != "fleet/eu-1") return nullptr;
+    auto far = std::make_shared<ViewAnswers>(source());
+    far->unknown = [this] { return far_unknown; };
+    far->node = [](std::string_view) { return std::optional<std::string>("{\"node\":3}"); };
+    return far;
   }
   ViewApi& api(ViewPolicy policy = ViewPolicy::open) {
     if (!api_) api_.emplace(*loop, leader, source(), ViewGuard(policy, nullptr), [this] { return own_token(); });
@@ -106,7 +115,7 @@ class ViewApiTest : public testing::Test {
   std::string holder = "careen-1_0b1c";
   Leader leader{*loop, client, http, [this] { return holder; }, "kube-system"};
   bool leading = true;
-  std::string unknown;
+  std::string unknown, far_unknown;
   std::string peer = "10.0.0.1";
   std::string own = "Bearer own";
   std::optional<ViewApi> api_;
@@ -233,6 +242,19 @@ TEST_F(ViewApiTest, NobodysTokenTravelsInClearText) {
   EXPECT_EQ(refused.status, 502);
   EXPECT_THAT(refused.body, HasSubstr("kubectl port-forward"));
   EXPECT_EQ(http.requests.size(), 3u);
+}
+
+// What is asked of a workload cluster is answered by it alone.
+TEST_F(ViewApiTest, AClusterIsNamedInTheQuery) {
+  EXPECT_EQ(get("nodes/n%201", "cluster=fleet%2Feu-1").body, "{\"node\":3}");
+  EXPECT_EQ(get("nodes/n%201", "cluster=fleet/eu-1").body, "{\"node\":3}");
+  EXPECT_EQ(get("fleet", "cluster=fleet/eu-1").status, 200);
+  const io::ServerResponse none = get("fleet", "cluster=fleet/us-1");
+  EXPECT_EQ(none.status, 404);
+  EXPECT_THAT(none.body, testing::HasSubstr("fleet/us-1 are not looked after"));
+  far_unknown = "its nodes have not been listed yet";
+  EXPECT_EQ(get("fleet", "cluster=fleet/eu-1").status, 503);
+  EXPECT_EQ(get("fleet").status, 200);
 }
 
 class SecureViewApiTest : public ViewApiTest {
