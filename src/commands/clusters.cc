@@ -1,12 +1,11 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
 #include <memory>
 
 #include "cli/command_set.h"
-#include "cli/terminal_table.h"
 #include "cli/why_tree.h"
+#include "commands/clusters_text.h"
 #include "commands/command_list.h"
 #include "commands/view_session.h"
 #include "commands/view_source.h"
@@ -32,71 +31,27 @@ struct ClustersOptions {
   bool json = false;
 };
 
-// By its name, with the namespace or without it.
-bool is_named(const std::string& cluster, const std::vector<std::string>& names) {
-  return names.empty() || std::ranges::any_of(names, [&](const std::string& name) {
-           return cluster == name || cluster.substr(cluster.find('/') + 1) == name;
-         });
-}
-
-std::vector<JsonView> chosen(JsonView clusters, const std::vector<std::string>& names) {
-  std::vector<JsonView> found;
-  clusters.for_each_element([&](JsonView cluster) {
-    if (is_named(shown(cluster["name"]), names)) found.push_back(cluster);
-  });
-  return found;
-}
-
 bool all_named_found(Screen& screen, JsonView clusters, const std::vector<std::string>& names) {
   bool all = true;
   for (const std::string& name : names) {
-    if (!chosen(clusters, {name}).empty()) continue;
+    if (!cluster_rows(clusters, {}, {name}).empty()) continue;
     screen.error(fmt::format("no cluster \"{}\" is connected", name));
     all = false;
   }
   return all;
 }
 
-std::string count_in(JsonView machines, std::initializer_list<const char*> phases) {
-  int64_t sum = 0;
-  for (const char* phase : phases) sum += count_of(machines[phase]);
-  return std::to_string(sum);
-}
-
-void print_table(Screen& screen, const std::vector<JsonView>& clusters, io::Wall now) {
-  std::vector<Row> rows;
-  for (const JsonView cluster : clusters) {
-    const JsonView machines = cluster["machines"];
-    const auto since = time_of(cluster["since"]);
-    rows.push_back({shown(cluster["name"]), shown(cluster["phase"]), since ? age_text(now - *since) : "",
-                    std::to_string(count_of(cluster["nodes"])), count_in(machines, {"Guarded"}),
-                    count_in(machines, {"DeletionHeld", "DeletionReleased"}),
-                    count_in(machines, {"MaintenanceRequested", "MaintenanceApproved", "Returning"}),
-                    count_in(machines, {"Unmaintained", "Unseen", "NoNode"})});
-  }
-  const Row header{"CLUSTER", "STATE", "SINCE", "NODES", "GUARDED", "DELETING", "MAINTENANCE", "UNPROTECTED"};
-  for (const std::string& line : table_lines(header, rows)) screen.line(line);
-  for (const JsonView cluster : clusters) {
-    if (!cluster["error"].exists()) continue;
+void print(Screen& screen, JsonView clusters, io::Wall now) {
+  for (const std::string& line : table_lines(cluster_header(), cluster_rows(clusters, now))) screen.line(line);
+  clusters.for_each_element([&](JsonView cluster) {
+    if (!cluster["error"].exists()) return;
     screen.line(verdict_mark(screen, "error") + " " +
                 screen.paint(Colour::yellow, fmt::format("{}: {}", shown(cluster["name"]), shown(cluster["error"]))));
-  }
-}
-
-void print_busy(Screen& screen, const std::vector<JsonView>& clusters, io::Wall now) {
-  std::vector<Row> rows;
-  for (const JsonView cluster : clusters) {
-    cluster["busy"].for_each_element([&](JsonView machine) {
-      const auto deleting = time_of(machine["deleting"]);
-      rows.push_back({shown(machine["name"]), shown(cluster["name"]), shown(machine["phase"]), shown(machine["node"]),
-                      deleting ? age_text(now - *deleting) : ""});
-    });
-  }
-  if (rows.empty()) return;
+  });
+  const std::vector<Row> machines = machine_rows(clusters, now);
+  if (machines.empty()) return;
   screen.line("");
-  for (const std::string& line : table_lines({"MACHINE", "CLUSTER", "PHASE", "NODE", "DELETED"}, rows)) {
-    screen.line(line);
-  }
+  for (const std::string& line : table_lines(machine_header(), machines)) screen.line(line);
 }
 
 Task<int> show_clusters(ViewSession& session, ClustersOptions options) {
@@ -111,19 +66,19 @@ Task<int> show_clusters(ViewSession& session, ClustersOptions options) {
     co_return kFailed;
   }
   if (!all_named_found(session.screen, clusters, options.names)) co_return kFailed;
-  const std::vector<JsonView> found = chosen(clusters, options.names);
   bool failing = false;
-  for (const JsonView cluster : found) failing |= shown(cluster["phase"]) == "Failing";
+  Json document = Json::array();
+  clusters.for_each_element([&](JsonView cluster) {
+    if (!is_chosen_cluster(cluster, options.names)) return;
+    failing |= shown(cluster["phase"]) == "Failing";
+    document.push_back(Json(cluster));
+  });
   if (options.json) {
-    Json document = Json::array();
-    for (const JsonView cluster : found) document.push_back(Json(cluster));
     session.screen.document(document.dump());
-  } else if (found.empty()) {
+  } else if (document.view().size() == 0) {
     session.screen.note(kNoClusters);
   } else {
-    const io::Wall now = time_of((*fleet)["time"]).value_or(session.loop.wall_now());
-    print_table(session.screen, found, now);
-    print_busy(session.screen, found, now);
+    print(session.screen, document.view(), time_of((*fleet)["time"]).value_or(session.loop.wall_now()));
   }
   co_return failing ? kSomeFail : 0;
 }

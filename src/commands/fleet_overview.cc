@@ -5,6 +5,7 @@
 #include "cli/terminal_table.h"
 #include "cli/why_tree.h"
 #include "commands/budget_text.h"
+#include "commands/clusters_text.h"
 #include "commands/fleet_parts.h"
 #include "commands/fleet_text.h"
 #include "commands/view_words.h"
@@ -91,6 +92,8 @@ std::vector<Line> overview_lines(const FleetModel& fleet, const Screen& screen, 
   add_section(lines, {"PROFILE", "OPERATIONAL", "REQUIRED", "IN MAINTENANCE"}, profile_rows(fleet), width);
   add_section(lines, {"BUDGET", "USED", "WAITING", "FREE", "HELD BY", "SCOPE"}, budget_rows(fleet, now), width);
   add_section(lines, limit_header(), limit_rows(fleet["limits"], now), width);
+  add_section(lines, cluster_header(), cluster_rows(fleet["clusters"], now), width);
+  add_section(lines, machine_header(), machine_rows(fleet["clusters"], now), width);
   add_section(lines, {"DRAIN", "BY", "STATE", "DONE", "LEFT", "AGE", "BLOCKED BY"}, drain_rows(fleet, now), width);
   return lines;
 }
