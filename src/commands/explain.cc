@@ -59,9 +59,9 @@ std::string path_of(const std::string& name) {
     const std::string singular(one->explained.substr(0, one->explained.size() - 1));
     if (kind == one->explained || kind == singular || kind == one->short_name) {
       // Its namespace is a part of the path of its own.
-      const size_t name = rest.find('/');
-      if (name == std::string::npos) break;
-      return fmt::format("{}/{}/{}", one->explained, url_text(rest.substr(0, name)), url_text(rest.substr(name + 1)));
+      const size_t end = rest.find('/');
+      if (end == std::string::npos) break;
+      return fmt::format("{}/{}/{}", one->explained, url_text(rest.substr(0, end)), url_text(rest.substr(end + 1)));
     }
     known += fmt::format(" or {}/NAMESPACE/NAME", singular);
   }

@@ -10,6 +10,7 @@
 #include "cli/environment.h"
 #include "commands/event_stream.h"
 #include "io/http.h"
+#include "session/kube_session.h"
 #include "web/view_token.h"
 
 namespace careen::app {
