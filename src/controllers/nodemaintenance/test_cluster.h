@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <functional>
 #include <map>
 #include <memory>
@@ -50,6 +51,8 @@ struct NoWatches final : controllers::Watches {
   void workloads(kube::WorkloadKind) override {}
   bool knows(kube::WorkloadKind) const override { return false; }
   void node_sections(std::string_view, const std::set<std::string>&, std::function<void()>) override {}
+  // Nobody here has a watch of his own.
+  kube::WatchParts parts(std::string_view) override { std::abort(); }
   std::unique_ptr<kube::Watched<kube::Object>> objects(kube::ReflectorOptions) override { return nullptr; }
 };
 
