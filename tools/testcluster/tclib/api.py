@@ -35,12 +35,13 @@ class Client:
                                       os.path.join(pki_folder, client + ".key"))
         self._local = threading.local()
 
+    def _connect(self, timeout):
+        return http.client.HTTPSConnection("127.0.0.1", self._port, timeout=timeout, context=self._context)
+
     def _connection(self):
         connection = getattr(self._local, "connection", None)
         if connection is None:
-            connection = http.client.HTTPSConnection(
-                "127.0.0.1", self._port, timeout=self._timeout, context=self._context)
-            self._local.connection = connection
+            connection = self._local.connection = self._connect(self._timeout)
         return connection
 
     def _drop(self):
@@ -90,6 +91,30 @@ class Client:
             if error.status == 409:
                 return None
             raise
+
+    def follow(self, path):
+        """One list, and then all changes: (type of the event, object), until the watch ends. None once the list is
+        complete. Raises as call() does, and OSError."""
+        answer = self.call("GET", path, attempts=1)
+        for item in answer["items"]:
+            yield "ADDED", item
+        yield None
+        query = {"watch": "1", "resourceVersion": answer["metadata"]["resourceVersion"], "timeoutSeconds": "600"}
+        connection = self._connect(None)
+        try:
+            connection.request("GET", path + "?" + urllib.parse.urlencode(query))
+            response = connection.getresponse()
+            if response.status != 200:
+                raise Refused(response.status, "WATCH", path, response.read())
+            for line in response:
+                event = json.loads(line)
+                if event["type"] == "ERROR":
+                    return
+                yield event["type"], event["object"]
+        except (http.client.HTTPException, ValueError) as error:
+            raise OSError(f"WATCH {path}: {type(error).__name__}: {error}") from error
+        finally:
+            connection.close()
 
     def list(self, path, **query):
         """All items of a list, fetched in pages."""

@@ -7,6 +7,7 @@ takes it away when it is deleted. One with `spec.host` runs on a BareMetalHost, 
 Ready.
 """
 
+import threading
 import time
 
 from . import hosts
@@ -21,7 +22,8 @@ _CONTROL_PLANE = "cluster.x-k8s.io/control-plane"
 _FINALIZER = "testcluster/node"
 _MERGE = "application/merge-patch+json"
 _DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
-_PAUSE = 0.1
+_RETRY = 0.5
+_WORKERS = 6
 
 
 def _path(plural, namespace=None, name=None):
@@ -69,14 +71,59 @@ DEFINITIONS = [
 ]
 
 
+class _Kept:
+    """The objects of a path as they are, followed by a thread; `changed` is told of each that came, changed or went."""
+
+    def __init__(self, client, path, changed):
+        self._client, self._path, self._changed = client, path, changed
+        self.objects = {}  # by namespace and name
+
+    def start(self):
+        threading.Thread(target=self._run, daemon=True).start()
+
+    def _run(self):
+        said = ""
+        while True:
+            try:
+                self._follow()
+            except (Failure, OSError) as error:
+                # Not every management cluster has hosts.
+                if str(error) != said and getattr(error, "status", None) != 404:
+                    said = str(error)
+                    say(said)
+            time.sleep(_RETRY)
+
+    def _follow(self):
+        listed = {}
+        events = self._client.follow(self._path)
+        for event in iter(lambda: next(events), None):
+            listed[key_of(event[1])] = event[1]
+        gone = self.objects.keys() - listed.keys()
+        self.objects = listed
+        for key in (*gone, *listed):
+            self._changed(key)
+        for kind, one in events:
+            if kind == "DELETED":
+                self.objects.pop(key_of(one), None)
+            else:
+                self.objects[key_of(one)] = one
+            self._changed(key_of(one))
+
+
 class Infrastructure:
-    """Looks at everything on the management cluster again and again."""
+    """Does at each change what is to be done about the object."""
 
     def __init__(self, management):
         self._client = management.client()
         self._clients = {}  # of workload clusters, by their names
         self._said = {}     # the last trouble with each object
         self._ready = {}    # whether the node of a host's machine was last told to be Ready
+        self._changed = threading.Condition()
+        self._todo = {}     # (what to do, key): when
+        self._doing = set()
+        self._clusters = _Kept(self._client, _path("simulatedclusters"), self._cluster_changed)
+        self._machines = _Kept(self._client, _path("simulatedmachines"), self._machine_changed)
+        self._hosts = _Kept(self._client, hosts.PATH, self._host_changed)
 
     def install(self, timeout=30):
         """Makes the three kinds known, and waits until they are served."""
@@ -100,46 +147,76 @@ class Infrastructure:
 
     def run(self):
         """Until an interrupt."""
+        for kept in (self._clusters, self._machines, self._hosts):
+            kept.start()
+        for _ in range(_WORKERS):
+            threading.Thread(target=self._work, daemon=True).start()
+        threading.Event().wait()
+
+    def _work(self):
         while True:
-            self._pass()
-            time.sleep(_PAUSE)
+            with self._changed:
+                what = self._next()
+            self._try(what)
+            with self._changed:
+                self._doing.discard(what)
+                self._changed.notify_all()
 
-    def _pass(self):
+    def _next(self):
+        """Waits for something that is due, and that no other worker is about."""
+        while True:
+            now = time.monotonic()
+            for what, when in self._todo.items():
+                if when <= now and what not in self._doing:
+                    del self._todo[what]
+                    self._doing.add(what)
+                    return what
+            times = [when for what, when in self._todo.items() if what not in self._doing]
+            self._changed.wait(min(times) - now if times else None)
+
+    def _later(self, act, key, seconds=0.0):
+        with self._changed:
+            self._todo[act, key] = time.monotonic() + seconds
+            self._changed.notify_all()
+
+    def _cluster_changed(self, key):
+        self._later(self._look_after_cluster, key)
+        for machine in list(self._machines.objects.values()):
+            if self._cluster_key(machine) == key:
+                self._later(self._look_after_machine, key_of(machine))
+
+    def _machine_changed(self, key):
+        self._later(self._look_after_machine, key)
+        machine = self._machines.objects.get(key)
+        if machine and machine["spec"].get("host"):
+            self._later(self._look_after_host, (key[0], machine["spec"]["host"]))
+
+    def _host_changed(self, key):
+        self._later(self._look_after_host, key)
+
+    def _try(self, what):
+        act, key = what
         try:
-            clusters = self._client.list(_path("simulatedclusters"))
-            machines = self._client.list(_path("simulatedmachines"))
+            act(key)
+            self._said.pop(what, None)
         except (Failure, OSError) as error:
-            self._complain("the management cluster", error)
-            return
-        of_name = {(one["metadata"]["namespace"], one["metadata"]["name"]): one for one in clusters}
-        for one in clusters:
-            self._try(one, self._provision_cluster)
-        for one in machines:
-            metadata = one["metadata"]
-            cluster = of_name.get((metadata["namespace"], metadata.get("labels", {}).get(_CLUSTER_NAME)))
-            if cluster:
-                self._try(one, lambda one, cluster=cluster: self._look_after(one, cluster))
-        self._play_hosts(machines, of_name)
-
-    def _try(self, one, act):
-        key = f"{one['kind']} {one['metadata']['namespace']}/{one['metadata']['name']}"
-        try:
-            act(one)
-            self._said.pop(key, None)
-        except (Failure, OSError) as error:
-            # It is looked at again at once, and the others must not wait for it.
-            self._complain(key, error)
-
-    def _complain(self, what, error):
-        if self._said.get(what) != str(error):
-            self._said[what] = str(error)
-            say(f"{what}: {error}")
+            if self._said.get(what) != str(error):
+                self._said[what] = str(error)
+                say(f"{'/'.join(key)}: {error}")
+            self._later(act, key, _RETRY)
 
     def _patch(self, client, path, value):
         client.call("PATCH", path, value, _MERGE, attempts=1)
 
-    def _workload(self, cluster):
-        """A client of its test cluster."""
+    def _cluster_key(self, machine):
+        metadata = machine["metadata"]
+        return metadata["namespace"], metadata.get("labels", {}).get(_CLUSTER_NAME)
+
+    def _workload(self, machine):
+        """A client of the machine's workload cluster; None while that is not known."""
+        cluster = self._clusters.objects.get(self._cluster_key(machine))
+        if not cluster:
+            return None
         name = cluster["spec"]["testcluster"]
         if name not in self._clients:
             self._clients[name] = Cluster.get(name).client()
@@ -147,72 +224,72 @@ class Infrastructure:
 
     # --- clusters and machines ---------------------------------------------
 
-    def _provision_cluster(self, one):
-        if one.get("status", {}).get("initialization", {}).get("provisioned"):
+    def _look_after_cluster(self, key):
+        one = self._clusters.objects.get(key)
+        if not one or _is_provisioned(one):
             return
-        path = _path("simulatedclusters", one["metadata"]["namespace"], one["metadata"]["name"])
+        path = _path("simulatedclusters", *key)
         port = Cluster.get(one["spec"]["testcluster"]).ports["apiserver"]
         self._patch(self._client, path, {"spec": {"controlPlaneEndpoint": {"host": "127.0.0.1", "port": port}}})
         self._patch(self._client, path + "/status", {"status": {"initialization": {"provisioned": True}}})
 
-    def _look_after(self, one, cluster):
-        metadata = one["metadata"]
-        path = _path("simulatedmachines", metadata["namespace"], metadata["name"])
-        finalizers = metadata.get("finalizers", [])
-        if metadata.get("deletionTimestamp"):
+    def _look_after_machine(self, key):
+        one = self._machines.objects.get(key)
+        workload = one and self._workload(one)
+        if not workload:
+            return
+        path, finalizers = _path("simulatedmachines", *key), one["metadata"].get("finalizers", [])
+        if one["metadata"].get("deletionTimestamp"):
             if _FINALIZER in finalizers:
-                self._remove_node(one, cluster)
+                self._remove_node(one, workload)
                 left = [name for name in finalizers if name != _FINALIZER]
                 self._patch(self._client, path, {"metadata": {"finalizers": left}})
             return
-        if one.get("status", {}).get("initialization", {}).get("provisioned"):
+        if _is_provisioned(one):
             return
-        if _FINALIZER not in finalizers:
-            self._patch(self._client, path, {"metadata": {"finalizers": [*finalizers, _FINALIZER]}})
         provider_id = _provider_id(one)
-        self._workload(cluster).create("/api/v1/nodes", _node(one, provider_id))
-        self._patch(self._client, path, {"spec": {"providerID": provider_id}})
+        if _FINALIZER not in finalizers:
+            self._patch(self._client, path, {"metadata": {"finalizers": [*finalizers, _FINALIZER]},
+                                             "spec": {"providerID": provider_id}})
+        workload.create("/api/v1/nodes", _node(one, provider_id))
         self._patch(self._client, path + "/status", {"status": {"initialization": {"provisioned": True}}})
 
-    def _remove_node(self, one, cluster):
+    def _remove_node(self, one, workload):
         if one["spec"].get("leavesNode"):
             return
         try:
-            self._workload(cluster).call("DELETE", f"/api/v1/nodes/{node_name(one)}", attempts=1)
+            workload.call("DELETE", f"/api/v1/nodes/{node_name(one)}", attempts=1)
         except Refused as error:
             if error.status != 404:
                 raise
 
     # --- hosts -------------------------------------------------------------
 
-    def _play_hosts(self, machines, of_name):
-        try:
-            found = self._client.list(hosts.PATH)
-        except Refused as error:
-            if error.status != 404:
-                self._complain("hosts", error)
+    def _look_after_host(self, key):
+        host = self._hosts.objects.get(key)
+        if not host:
             return
-        except (Failure, OSError) as error:
-            self._complain("hosts", error)
-            return
-        on_host = {(one["metadata"]["namespace"], one["spec"].get("host")): one for one in machines}
-        for host in found:
-            self._try(host, lambda host: hosts.play(self._client, host))
-            machine = on_host.get((host["metadata"]["namespace"], host["metadata"]["name"]))
-            cluster = machine and of_name.get((machine["metadata"]["namespace"],
-                                               machine["metadata"].get("labels", {}).get(_CLUSTER_NAME)))
-            if cluster:
-                self._try(host, lambda host, machine=machine, cluster=cluster:
-                          self._power_node(host, machine, cluster))
+        hosts.play(self._client, host)
+        for machine in list(self._machines.objects.values()):
+            if (machine["metadata"]["namespace"], machine["spec"].get("host")) == key and _is_provisioned(machine):
+                self._power_node(host, machine)
 
-    def _power_node(self, host, machine, cluster):
+    def _power_node(self, host, machine):
         """A node is Ready while its host is powered on."""
         name, ready = node_name(machine), bool(host.get("status", {}).get("poweredOn"))
         if self._ready.get(name, True) == ready:
             return
-        self._patch(self._workload(cluster), f"/api/v1/nodes/{name}", {
+        self._patch(self._workload(machine), f"/api/v1/nodes/{name}", {
             "metadata": {"annotations": {"testcluster/ready": None if ready else "false"}}})
         self._ready[name] = ready
+
+
+def key_of(one):
+    return one["metadata"]["namespace"], one["metadata"]["name"]
+
+
+def _is_provisioned(one):
+    return one.get("status", {}).get("initialization", {}).get("provisioned", False)
 
 
 def node_name(machine):
