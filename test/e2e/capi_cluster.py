@@ -42,7 +42,6 @@ class CapiCluster:
         self.path = f"{API}/namespaces/{namespace}"
         self._infrastructure = f"{INFRASTRUCTURE}/namespaces/{namespace}"
         self.secret_name = f"{name}-kubeconfig"
-        self.pools = []
         self._secrets = f"/api/v1/namespaces/{namespace}/secrets"
 
     def create(self):
@@ -87,7 +86,6 @@ class CapiCluster:
     def deploy(self, name, replicas, labels=None, rolling=None, **infrastructure):
         """A MachineDeployment; its Machines have the labels."""
         of_pool = {"e2e.careen.dev/pool": name}
-        self.pools.append(name)
         self._post(self._infrastructure, "SimulatedMachineTemplate", name, {"template": {"spec": infrastructure}})
         strategy = {"type": "RollingUpdate", "rollingUpdate": rolling or {"maxSurge": 0, "maxUnavailable": 1}}
         return self._post(self.path, "MachineDeployment", name, {
@@ -127,6 +125,9 @@ class CapiCluster:
 
     def label(self, name, **labels):
         return self.patch("machines", name, {"metadata": {"labels": labels}})
+
+    def delete_pool(self, name):
+        self.api.delete(f"{self.path}/machinedeployments/{name}")
 
     def label_template(self, pool, labels):
         """Cluster API carries them to the Machines that are there."""

@@ -1,6 +1,7 @@
 """What tests of Machines stand on: one rig for the part, one careen for the tests that run beside each other, and
 witnesses of what happened to Machines and Nodes."""
 
+import contextlib
 import os
 import shutil
 import tempfile
@@ -38,6 +39,7 @@ class MachinesEnvironment:
     binary = None
     folder = None
     _resident = None
+    _common = None
     _lock = threading.Lock()
     _names = 0
 
@@ -73,6 +75,14 @@ class MachinesEnvironment:
                                                "--enable-metal3-maintenance")
                 cls._resident.wait_ready()
             return cls._resident
+
+    @classmethod
+    def common(cls):
+        """The Cluster of all tests that need none of their own."""
+        with cls._lock:
+            if cls._common is None:
+                cls._common = CapiCluster(cls.rig, cls.rig.first, "e2e-common").create()
+            return cls._common
 
     @classmethod
     def dismiss(cls):
@@ -120,7 +130,8 @@ class MachinesTest(unittest.TestCase):
         self.namespace = f"careen-{zlib.crc32(self.id().encode()) & 0xFFFF:04x}"
         self.replicas = []
         self.remarks = []
-        self._clusters = []
+        self.pool_name = self._testMethodName.removeprefix("test_").replace("_", "-")
+        self._clusters, self._pools = [], []
         self.audit = Audit(self.rig.management.audit_log)
         if self.beside_others:
             self.careen = MachinesEnvironment.resident()
@@ -131,33 +142,45 @@ class MachinesTest(unittest.TestCase):
 
     def _clean(self):
         for index, replica in enumerate(self.replicas):
-            if replica.alive():
-                with open(os.path.join(self.folder, f"metrics-{index}"), "w") as file:
-                    file.write(f"{replica.readyz()}\n{replica.get('/metrics')[1]}")
+            with contextlib.suppress(OSError), open(os.path.join(self.folder, f"metrics-{index}"), "w") as file:
+                file.write(f"{replica.readyz()}\n{replica.get('/metrics')[1]}")
         if not self.beside_others:
             for replica in self.replicas:
                 if replica.alive():
                     replica.kill()
-        for capi in self._clusters:
-            # No careen sees them as its own from now on; they are deleted while others go on.
-            nothing = {PREFIX + "enabled": None, MAINTENANCE: None}
-            for pool in capi.pools:
-                capi.label_template(pool, nothing)
-            for name in capi.machines():
+        # No careen sees them as its own from now on; they are deleted while others go on.
+        nothing = {PREFIX + "enabled": None, MAINTENANCE: None}
+        for capi, pool in self._pools:
+            capi.label_template(pool, nothing)
+            for name in capi.machines(pool):
                 self.api.patch_if_there(f"{capi.path}/machines/{name}", {"metadata": {"labels": nothing}})
+            capi.delete_pool(pool)
+        for capi in self._clusters:
             capi.write_secret(capi.certificate_kubeconfig())
             capi.delete()
 
+    def common(self):
+        """A Cluster on the first workload cluster, in which this test has its own Machines."""
+        return MachinesEnvironment.common()
+
     def capi(self, workload=None, name="workload"):
-        """A Cluster in a namespace of its own; on the first workload cluster unless another is given."""
+        """A Cluster of this test alone; on the first workload cluster unless another is given."""
         capi = CapiCluster(self.rig, workload or self.rig.first, MachinesEnvironment.namespace(), name)
         self._clusters.append(capi)
         return capi.create()
 
-    def pool(self, capi, count, machine_labels=ENABLED, node_labels=MAINTAINED, **infrastructure):
-        """So many Machines with their Nodes, by default in careen's care and maintained by profiles; their names."""
-        capi.deploy("pool", count, machine_labels, nodeLabels=node_labels, **infrastructure)
-        return capi.wait_running(count, "pool", 90)
+    def deploy(self, capi, count, machine_labels=ENABLED, node_labels=MAINTAINED, rolling=None, **infrastructure):
+        """This test's MachineDeployment in that Cluster, by default in careen's care and maintained by profiles."""
+        capi.deploy(self.pool_name, count, machine_labels, rolling, nodeLabels=node_labels, **infrastructure)
+        self._pools.append((capi, self.pool_name))
+
+    def wait_running(self, capi, count, seconds=120):
+        return capi.wait_running(count, self.pool_name, seconds)
+
+    def pool(self, capi, count, *arguments, **more):
+        """So many Machines with their Nodes; their names."""
+        self.deploy(capi, count, *arguments, **more)
+        return self.wait_running(capi, count)
 
     def start(self, *flags, kubeconfig=None):
         log = os.path.join(self.folder, f"careen-{len(self.replicas)}.log")
@@ -175,9 +198,9 @@ class MachinesTest(unittest.TestCase):
         return node_of(capi.machines()[machine])
 
     def wait_hook(self, capi, machine, there=True, seconds=30):
-        return capi.wait_machine(machine, lambda one: (annotations(one).get(HOOK) == OWN) == there
-                                 and (there or HOOK not in annotations(one)), seconds,
-                                 "the hook to be there" if there else "the hook to be gone")
+        wanted = OWN if there else None
+        return capi.wait_machine(machine, lambda one: annotations(one).get(HOOK) == wanted, seconds,
+                                 f"its hook to be {wanted}")
 
     def wait_deleting(self, capi, machine, reason, seconds=30, says=""):
         """Waits until Cluster API says that of the deletion."""

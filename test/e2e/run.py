@@ -36,7 +36,7 @@ PARTS = {
                "test_webhook", "test_eviction_webhook", "test_limit_webhook", "test_commands", "test_explain", "test_plan",
                "test_pause"],
     "budgets": ["test_requests", "test_requests_page", "test_one_budget"],
-    "machines": ["test_machines", "test_machines_rollout", "test_machines_access", "test_machines_hosts",
+    "machines": ["test_machines_rollout", "test_machines_access", "test_machines", "test_machines_hosts",
                  "test_machines_original"],
 }
 # What the tests of a part stand on, where it is not the one cluster of most.

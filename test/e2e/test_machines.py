@@ -1,5 +1,6 @@
 """The relay between Machines and their Nodes, as the program that careen replaces did it, on the real Cluster API."""
 
+from audit import Audit
 from capi_cluster import conditions
 from machines import (
     APPROVE_DELETION, APPROVE_MAINTENANCE, DELETED, ENABLED, HOOK, MAINTAINED, MAINTENANCE, OWN, PREFIX, REQUESTED,
@@ -15,7 +16,7 @@ class RelayTest(MachinesTest):
     beside_others = True
 
     def _pod(self, capi, name, node):
-        capi.workload.api.call("POST", f"/api/v1/namespaces/{capi.namespace}/pods", {
+        capi.workload.api.call("POST", f"/api/v1/namespaces/{self.namespace}/pods", {
             "metadata": {"name": name, "labels": {"app": "web"}},
             "spec": {"nodeName": node, "terminationGracePeriodSeconds": 1,
                      "containers": [{"name": "c", "image": "example.com/web:1"}]}})
@@ -23,16 +24,16 @@ class RelayTest(MachinesTest):
     def _one_pod_and_its_budget(self, capi, node):
         """A pod that may not be evicted while it is alone."""
         api = capi.workload.api
-        api.create("/api/v1/namespaces", {"metadata": {"name": capi.namespace}})
-        self.addCleanup(api.delete, f"/api/v1/namespaces/{capi.namespace}")
+        api.create("/api/v1/namespaces", {"metadata": {"name": self.namespace}})
+        self.addCleanup(api.delete, f"/api/v1/namespaces/{self.namespace}")
         self._pod(capi, "first", node)
-        api.call("POST", BUDGETS.format(capi.namespace), {"metadata": {"name": "web"}, "spec": {
+        api.call("POST", BUDGETS.format(self.namespace), {"metadata": {"name": "web"}, "spec": {
             "minAvailable": 1, "selector": {"matchLabels": {"app": "web"}}}})
 
     def test_deletion(self):
         """Held until the Node's maintenance has approved it; then Cluster API drains under a budget, and Machine and Node
         go. The Machine that takes its place is held as the others are."""
-        capi = self.capi()
+        capi = self.common()
         victim, other = names = self.pool(capi, 2)
         for name in names:
             self.wait_hook(capi, name)
@@ -54,13 +55,13 @@ class RelayTest(MachinesTest):
         self._pod(capi, "second", self.node_of(capi, other))
         capi.wait_gone(victim, 90)
         capi.wait_node_gone(node)
-        for name in capi.wait_running(2, "pool"):
+        for name in self.wait_running(capi, 2):
             self.wait_hook(capi, name)
 
     def test_maintenance(self):
         """Asked for on the Machine, approved on the Node, and over when the label goes; nothing is approved unasked, and
         other values mean nothing."""
-        capi = self.capi()
+        capi = self.common()
         machine = self.pool(capi, 1)[0]
         node = self.node_of(capi, machine)
         self.wait_hook(capi, machine)
@@ -81,7 +82,7 @@ class RelayTest(MachinesTest):
     def test_health_check(self):
         """A MachineHealthCheck that finds Nodes not Ready deletes their Machines, and leaves alone the one in maintenance,
         until it is back, and the one that a user protects."""
-        capi = self.capi()
+        capi = self.common()
         maintained, failed, protected = self.pool(capi, 3)
         nodes = {name: self.node_of(capi, name) for name in (maintained, failed, protected)}
         capi.patch("machines", protected, {"metadata": {"annotations": {SKIP_REMEDIATION: "mine"}}})
@@ -94,7 +95,7 @@ class RelayTest(MachinesTest):
             capi.patch_node(node, annotations={READY: "false"})
         for node in nodes.values():
             capi.wait_node(node, lambda one: conditions(one)["Ready"]["status"] == "False", 30, "not Ready")
-        capi.health_check("pool", 1)
+        capi.health_check(self.pool_name, 1)
         self.wait_deleting(capi, failed, "WaitingForPreDrainHook", 60)
         capi.label(maintained, **{MAINTENANCE: None})
         self.wait_label(capi, nodes[maintained], REQUESTED, None)
@@ -113,7 +114,7 @@ class RelayTest(MachinesTest):
 
     def test_disabled(self):
         """Without the label all that careen wrote goes, and a deletion that it held goes on; also for the last Machine of
-        its cluster."""
+        its Cluster."""
         capi = self.capi()
         held, asked = self.pool(capi, 2)
         nodes = {name: self.node_of(capi, name) for name in (held, asked)}
@@ -125,20 +126,20 @@ class RelayTest(MachinesTest):
         capi.label(asked, **{MAINTENANCE: "requested"})
         self.wait_label(capi, nodes[asked], REQUESTED)
         # Cluster API carries labels of the template to the Machines that are not being deleted.
-        capi.label_template("pool", {PREFIX + "enabled": "yes"})
+        capi.label_template(self.pool_name, {PREFIX + "enabled": "yes"})
         self.wait_hook(capi, asked, False)
         self.wait_label(capi, nodes[asked], REQUESTED, None)
         capi.label(held, **{PREFIX + "enabled": None})
         capi.wait_gone(held)
         self.assertNotIn(REQUESTED, labels(capi.node(nodes[asked])))
-        capi.label_template("pool", ENABLED)
+        capi.label_template(self.pool_name, ENABLED)
         self.wait_hook(capi, asked)
         self.wait_label(capi, nodes[asked], REQUESTED)
 
     def test_node_of_somebody_else(self):
         """Whoever may write Nodes of one cluster annotates one with a Machine of another cluster, and approves: nothing
         happens to that Machine, nor to the Node."""
-        capi, other = self.capi(), self.capi()
+        capi, other = self.common(), self.capi()
         victim, machine = self.pool(capi, 1)[0], self.pool(other, 1)[0]
         self.wait_hook(capi, victim)
         capi.label(victim, **{MAINTENANCE: "requested"})
@@ -160,9 +161,26 @@ class RelayTest(MachinesTest):
         self.assertEqual(labels(found).get(MAINTENANCE), "requested", "the maintenance of somebody else's Machine")
         self.assertFalse({DELETED, REQUESTED} & labels(other.node(intruder)).keys())
 
+    def test_two_clusters_of_one_server(self):
+        """A Secret that leads to the API server of another Cluster: careen sees the Nodes of both through both, and writes
+        those of each only for that one."""
+        capi, other = self.common(), self.capi()
+        machine, neighbour = self.pool(capi, 1)[0], self.pool(other, 1)[0]
+        node = self.node_of(capi, machine)
+        self.wait_hook(other, neighbour)
+        audit = Audit(capi.workload.audit_log)
+        capi.label(machine, **{MAINTENANCE: "requested"})
+        self.wait_label(capi, node, REQUESTED)
+        # What careen does about the neighbour it does after it has seen that label through both.
+        self.maintenance(other, neighbour)
+        self.maintenance(other, neighbour)
+        self.assertEqual(labels(capi.node(node)).get(REQUESTED), "true")
+        writes = [entry for entry in audit.entries() if entry["verb"] == "patch" and entry["objectRef"].get("name") == node]
+        self.assertEqual(len(writes), 1, "writes of the labels of one Node")
+
     def test_node_is_gone(self):
         """The Node that a Machine refers to does not exist: its deletion is not held for ever, and others go on."""
-        capi = self.capi()
+        capi = self.common()
         lost, machine = self.pool(capi, 2)
         self.wait_hook(capi, lost)
         node = self.node_of(capi, lost)

@@ -18,7 +18,7 @@ class HostsTest(MachinesTest):
 
     def setUp(self):
         super().setUp()
-        self.of = self.capi()
+        self.of = self.common()
         self._paths = {}
 
     def _machines(self, **hosts):
@@ -26,8 +26,14 @@ class HostsTest(MachinesTest):
         for name, arguments in hosts.items():
             self._paths[name] = self.of.host(f"{name}-host", name, **arguments)
             self.of.machine(name, ENABLED, host=f"{name}-host", nodeLabels=MAINTAINED)
+            self.addCleanup(self._forget, name)
         for name in hosts:
             self.of.wait_machine(name, node_of, 60, "its Node")
+
+    def _forget(self, name):
+        path = f"{self.of.path}/machines/{name}"
+        self.api.patch_if_there(path, {"metadata": {"labels": dict.fromkeys([*ENABLED, MAINTENANCE])}})
+        self.api.delete(path)
 
     def _host(self, name):
         return self.api.get(self._paths[name])

@@ -54,29 +54,28 @@ class Rollout(MachinesTest):
     def begin(self, count):
         """The Cluster, the names of its Machines, and the witness; everybody is deleted at once."""
         capi = self.capi()
-        capi.deploy("pool", count, ENABLED, {"maxSurge": 0, "maxUnavailable": "100%"},
-                    nodeLabels={PROFILE: capi.namespace})
+        self.deploy(capi, count, ENABLED, {PROFILE: capi.namespace}, {"maxSurge": 0, "maxUnavailable": "100%"})
         config = os.path.join(self.folder, "maintenance.yaml")
         with open(config, "w") as file:
             file.write(profile(capi.namespace))
         profiles = Careen(MachinesEnvironment.binary, capi.workload.kubeconfig, config,
                           os.path.join(self.folder, "profiles.log"), "--await-pauses=false")
         self.addCleanup(profiles.kill)
-        names = capi.wait_running(count, "pool", 120)
+        names = self.wait_running(capi, count, 240)
         for name in names:
             self.wait_hook(capi, name, seconds=60)
         witness = ReleaseWatch(capi)
         self.addCleanup(witness.stop)
         now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-        capi.patch("machinedeployments", "pool", {"spec": {"rollout": {"after": now}}})
+        capi.patch("machinedeployments", self.pool_name, {"spec": {"rollout": {"after": now}}})
         return capi, names, witness
 
     def finish(self, capi, names, witness, seconds):
         old = set(names)
         capi.wait_machines(lambda found: not old & found.keys() and len(found) == len(old) and all(
-            node_of(one) for one in found.values()), seconds, "the Machines to be replaced", "pool")
+            node_of(one) for one in found.values()), seconds, "the Machines to be replaced", self.pool_name)
         witness.check(self, names, LIMIT)
-        for name in capi.machines("pool"):
+        for name in capi.machines(self.pool_name):
             node = capi.wait_node(self.node_of(capi, name), lambda one: STATE in labels(one), 30, "to be maintained")
             self.assertNotIn(DELETED, labels(node))
 
