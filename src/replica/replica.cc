@@ -277,14 +277,14 @@ void Replica::Core::host(const ReplicaParts& p, const controllers::Choice& choic
                    .dry_run = options_.dry_run,
                    .node_lanes = node_lanes_,
                    .beyond = {&p.files, &p.http, &p.mail, p.environment, p.log},
-                   .abroad = {.connect = connect_,
-                              .guard = [this, &lock](kube::Client& far) { guard(far, lock); },
-                              .reader = &cluster_.client()},
                    .tell = [this](const controllers::Entry& entry) { tell(&ReplicaListener::told, entry); },
                    .configured = [this] { tell_configured(); },
                    .limits = desk_.get(),
                    .limit_objects = limits_watch_ ? &limits_watch_->store() : nullptr,
-                   .limit_webhook = desk_ ? &limit_webhook_ : nullptr});
+                   .limit_webhook = desk_ ? &limit_webhook_ : nullptr,
+                   .abroad = {.connect = connect_,
+                              .guard = [this, &lock](kube::Client& far) { guard(far, lock); },
+                              .reader = &cluster_.client()}});
   hosted_.push_back({kind, *controller});
   hosting_.push_back(std::make_unique<Hosting>(Hosting{kind, std::move(client), lock, std::move(controller)}));
 }

@@ -120,7 +120,6 @@ struct Host {
   bool dry_run = false;
   std::shared_ptr<kube::WriteLanes> node_lanes = {};  // of all who write nodes
   Beyond beyond = {};
-  Abroad abroad = {};
   std::function<void(const Entry&)> tell = {};  // a line of the timeline that stands for no event
   std::function<void()> configured = {};        // its configuration was taken: probes and views wait for that
   // Where places in MaintenanceLimits are asked for; null: nobody does, since none of the controllers here claims.
@@ -129,6 +128,7 @@ struct Host {
   kube::Store<kube::Object>* limit_objects = nullptr;
   // Whether the API server asks careen about what others do, which limits may need; null with `limits`.
   limits::WebhookState* limit_webhook = nullptr;
+  Abroad abroad = {};
 };
 
 }  // namespace careen::controllers
