@@ -32,6 +32,8 @@ ACTORS = {
     "flatcar-updates": ("flatcar", "."),
     "cluster-api": ("cluster-api", "sigs.k8s.io/cluster-api/core"),
 }
+# What is fetched with an actor, because its tests read files of it: a folder under build/ with a go.mod.
+_READ = {"cluster-api": "metal3"}
 # Not -trimpath: it would have a package that was compiled for one program compiled anew for another that
 # has it by a `replace`.
 _FLAGS = ["-buildvcs=false", "-mod=readonly"]
@@ -99,8 +101,24 @@ def ensure_actor(name, jobs=None):
     source, package = ACTORS[name]
     go = gotoolchain.find(_needed_go([source]))
     files = ("go.mod", "go.sum", "main.go") if package == "." else ("go.mod", "go.sum")
-    folder = _folder(go, [source], files)
-    return os.path.join(_ensure(go, folder, {name: (source, package)}, jobs), name)
+    program = os.path.join(_folder(go, [source], files), "bin", name)
+    built = os.path.exists(program)
+    _ensure(go, _folder(go, [source], files), {name: (source, package)}, jobs)
+    if name in _READ and not built:
+        _fetch(go, _READ[name])
+    return program
+
+
+def _fetch(go, folder):
+    result = subprocess.run([go.program, "mod", "download"], cwd=os.path.join(SOURCE_DIR, "build", folder),
+                            env=_environment(go), capture_output=True, text=True)
+    if result.returncode:
+        raise Failure(f"fetching what build/{folder} names failed:\n{result.stderr.strip()}")
+
+
+def _environment(go):
+    return {**os.environ, **go.environment, "CGO_ENABLED": "0", "GOWORK": "off", "GOFLAGS": "", "GOOS": "linux",
+            "GOARCH": gotoolchain.architecture()}
 
 
 def _ensure(go, folder, wanted, jobs):
@@ -134,8 +152,7 @@ def _build(go, name, source, programs, label, jobs):
     temporary = os.path.join(programs, f".{name}.unfinished")
     command = [go.program, "build", "-v", "-p", str(jobs), *_FLAGS,
                "-ldflags", _linker_flags(folder), "-o", temporary, package]
-    environment = {**os.environ, **go.environment, "CGO_ENABLED": "0", "GOWORK": "off",
-                   "GOFLAGS": "", "GOOS": "linux", "GOARCH": gotoolchain.architecture()}
+    environment = _environment(go)
     # Go's own temporary files, so that an interrupted build leaves none behind.
     scratch = os.path.join(programs, ".scratch")
     shutil.rmtree(scratch, ignore_errors=True)
