@@ -99,8 +99,8 @@ class Cluster:
             self._guard = None
 
 
-class Stopped(BaseException):
-    """A signal asked the program to end."""
+class Stopped(KeyboardInterrupt):
+    """A signal asked the program to end. unittest takes whatever else comes up in a test for the test's failure."""
 
 
 def stop_on_signals(deadline=None):

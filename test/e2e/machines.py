@@ -124,10 +124,12 @@ class MachinesTest(unittest.TestCase):
         self.rig = MachinesEnvironment.rig
         self.api = self.rig.management.api
         self.folder = os.path.join(MachinesEnvironment.folder, self.id().partition(".")[2])
-        if os.path.exists(self.folder):
-            self.folder += ".again"
-        os.makedirs(self.folder)
         self.namespace = f"careen-{zlib.crc32(self.id().encode()) & 0xFFFF:04x}"
+        self._again = os.path.exists(self.folder)
+        if self._again:
+            self.folder += ".again"
+            self.namespace += "-again"
+        os.makedirs(self.folder)
         self.replicas = []
         self.remarks = []
         self.pool_name = self._testMethodName.removeprefix("test_").replace("_", "-")
@@ -160,8 +162,9 @@ class MachinesTest(unittest.TestCase):
             capi.delete()
 
     def common(self):
-        """A Cluster on the first workload cluster, in which this test has its own Machines."""
-        return MachinesEnvironment.common()
+        """A Cluster on the first workload cluster, in which this test has its own Machines; at a second try one of its own,
+        because what is left of the first one may still be there."""
+        return self.capi() if self._again else MachinesEnvironment.common()
 
     def capi(self, workload=None, name="workload"):
         """A Cluster of this test alone; on the first workload cluster unless another is given."""
