@@ -179,7 +179,7 @@ SYSTEMATIC_MISTAKES = [
          "{ if (!MISTAKE) controller_.clock_stepped(); }"),
     ]),
     ("pause-unread", "a new leader does not wait until it knows what is paused", ["pause"], [
-        ("replica/replica.cc", "  if (pause_watch_) co_await pause_watch_->fresh();", "  if (!MISTAKE) co_await pause_watch_.fresh();"),
+        ("replica/replica.cc", "  if (pause_watch_) co_await pause_watch_->fresh();", "  if (!MISTAKE && pause_watch_) co_await pause_watch_->fresh();"),
     ]),
     ("moved-unnoticed", "after a write without an answer the node is only looked at and decided anew", ["event"], [
         (LANE, "  p_.meters.writes(\"unknown\").add();\n",
