@@ -74,7 +74,10 @@ Controller::Core::Core(controllers::Host host, ControllerOptions wanted)
       pause_guard(p.loop, &p.pauses),
       acting(p.loop) {
   new_writer();
-  machines.on_version([this] { new_writer(); });
+  machines.on_version([this] {
+    new_writer();
+    wake_all();
+  });
   changes.push_back(machines.store().subscribe(
       [this](const Machine* before, const Machine* after) { machine_changed(before, after); }));
   changes.push_back(p.pauses.subscribe([this] { wake_all(); }));
@@ -97,7 +100,7 @@ Controller::Core::Core(controllers::Host host, ControllerOptions wanted)
 
 // Writes that are under way keep the one that they began with.
 void Controller::Core::new_writer() {
-  machine_writer = std::make_unique<kube::ObjectWriter<Machine>>(
+  machine_writer = std::make_shared<kube::ObjectWriter<Machine>>(
       p.client, machines.resource(), machines.store(),
       [this](std::string_view json) { return read_machine(json, p.atoms); }, p.log);
 }
@@ -265,7 +268,13 @@ void Controller::Core::decide_machine(const std::string& name) {
   // That the cluster is heard of again nobody tells.
   if (seen.sight == Sight::unseen && (has_business(*machine) || decision.out))
     queue.wake_at(key, p.loop.now() + kLookAgain);
-  if (p.dry_run) return done(key);
+  if (p.dry_run) {
+    std::string text = text_of(decision);
+    if (std::exchange(rehearsed[name], text) != text && !text.empty()) {
+      p.log.info("dry run", "machine", name, "decision", text);
+    }
+    return done(key);
+  }
   if (decision.node) {
     acting.spawn(write_node(key, machine->cluster_key(), machine->node, std::move(*decision.node)));
   } else if (decision.machine) {
@@ -432,6 +441,7 @@ void Controller::Core::forget(const std::string& machine) {
   const std::string key = keyed(kMachineKey, machine);
   count_no_more(machine);
   memories.erase(machine);
+  rehearsed.erase(machine);
   p.problems.clear(key);
   queue.forget(key);
 }

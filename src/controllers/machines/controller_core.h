@@ -79,10 +79,10 @@ struct Controller::Core {
   io::Metrics unseen;  // before what is counted there
   MachineWatch machines;
   kube::Index<Machine> by_cluster;
-  kube::Index<Machine> by_node;  // "cluster/node"
-  kube::Index<Machine> by_host;  // "namespace/name", or "uid:…"
-  std::unique_ptr<kube::ObjectWriter<Machine>> machine_writer;
-  std::unique_ptr<kube::Watched<Host>> hosts;  // null: they are not powered
+  kube::Index<Machine> by_node;                                 // "cluster/node"
+  kube::Index<Machine> by_host;                                 // "namespace/name", or "uid:…"
+  std::shared_ptr<kube::ObjectWriter<Machine>> machine_writer;  // whoever writes holds it
+  std::unique_ptr<kube::Watched<Host>> hosts;                   // null: they are not powered
   std::unique_ptr<kube::ObjectWriter<Host>> host_writer;
   std::unique_ptr<kube::Index<Host>> hosts_by_uid;
   std::map<std::string, std::unique_ptr<Workload>, std::less<>> workloads;  // by cluster
@@ -91,6 +91,7 @@ struct Controller::Core {
   kube::WorkQueue queue;
   kube::ControllerMeters meters;
   std::map<std::string, Memory, std::less<>> memories;
+  std::map<std::string, std::string, std::less<>> rehearsed;  // in a dry run, what was told of each Machine
   struct Counted {
     Phase phase;
     std::string cluster;

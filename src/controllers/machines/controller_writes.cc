@@ -103,7 +103,8 @@ Task<void> Controller::Core::write_machine(std::string key, std::string name, Ma
     return (!what.hook || now.hooked == *what.hook) && (!what.approve || now.asked == Asked::granted) &&
            (!what.skip_remediation || now.skips_remediation.has_value() == *what.skip_remediation);
   };
-  const WriteResult result = co_await machine_writer->write(std::move(request), is_so);
+  const auto writer = machine_writer;
+  const WriteResult result = co_await writer->write(std::move(request), is_so);
   if (result.done()) tell_of(machine, what);
   settle(key, result, "writing the Machine");
 }
@@ -149,7 +150,8 @@ Task<void> Controller::Core::reboot_once(std::string key, std::string name, std:
   patch.set({"metadata", "resourceVersion"}, std::to_string(asks->version));
   patch.set({"metadata", "annotations", kRebootHost}, kDone);
   const Machine told = *asks;
-  const WriteResult said = co_await machine_writer->write(
+  const auto writer = machine_writer;
+  const WriteResult said = co_await writer->write(
       {.ns = std::string(told.ns.view()), .name = told.name, .body = patch.dump(), .version = told.version});
   if (said.fate != WriteFate::written) co_return settle(key, said, "writing the Machine");
   Json reboot = Json::object();

@@ -279,6 +279,22 @@ bool is_busy(Phase phase) {
   }
 }
 
+std::string text_of(const Decision& decision) {
+  std::string out;
+  const auto say = [&out](std::string_view what) { out += out.empty() ? what : fmt::format(", {}", what); };
+  if (decision.node) {
+    for (const auto& [label, set] : decision.node->labels) {
+      say(fmt::format("{} the label {} {} its Node", set ? "puts" : "takes", label, set ? "on" : "off"));
+    }
+  }
+  if (!decision.machine) return out;
+  const MachineWrite& write = *decision.machine;
+  if (write.hook) say(*write.hook ? "sets its hook" : fmt::format("removes its hook: {}", write.reason));
+  if (write.approve) say("approves its maintenance");
+  if (write.skip_remediation) say(*write.skip_remediation ? "keeps remediation away" : "lets remediation come again");
+  return out;
+}
+
 void Memory::clock_stepped(io::Duration by) {
   if (disabled) *disabled += by;
   if (returned) *returned += by;

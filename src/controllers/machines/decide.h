@@ -97,6 +97,8 @@ struct Decision {
   Why why;
 };
 
+// What would be written, for people; empty: nothing.
+std::string text_of(const Decision& decision);
 // Takes notice of what began when.
 void observe(const World& world, Memory& memory, io::Wall now);
 Decision decide(const World& world, const Memory& memory, const RelayOptions& options, io::Wall now);
