@@ -64,12 +64,12 @@ class ServedPathsTest : public testing::Test {
     EXPECT_THAT(table, Contains(Pair("GET, HEAD /metrics", readers)));
     EXPECT_THAT(table, Contains(Pair("GET, HEAD /api/v1/info", readers + ", the leader")));
     for (const char* path :
-         {"fleet", "stream", "nodes/*", "nodemaintenances/*", "maintenancerequests/*", "timeline", "plan", "*"}) {
+         {"fleet", "stream", "nodes/*", "nodemaintenances/*", "maintenancerequests/*", "machines/*", "timeline", "plan", "*"}) {
       EXPECT_THAT(table, Contains(Pair(std::string("GET, HEAD /careen/v1/") + path, viewers + ", the leader")));
     }
     int documents = 0;
     for (const auto& [path, access] : table) documents += access.ends_with("the leader") ? 1 : 0;
-    EXPECT_EQ(documents, 9);
+    EXPECT_EQ(documents, 10);
   }
 
   io::RealLoop loop;

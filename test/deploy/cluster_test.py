@@ -113,9 +113,10 @@ class ClusterTest(unittest.TestCase):
         self.kubectl(*APPLY, "-f", "-", stdin=crds)
         for name in crds["items"]:
             self.kubectl("wait", "--for=condition=Established", "--timeout=60s", f"crd/{name['metadata']['name']}")
-        # A role lies in it, also when nothing is written.
-        self.kubectl(*APPLY, "-f", "-", stdin={"apiVersion": "v1", "kind": "Namespace",
-                                                "metadata": {"name": "medik8s-leases"}})
+        # Roles lie in them, also when nothing is written.
+        for namespace in ("medik8s-leases", "fleet", "lab"):
+            self.kubectl(*APPLY, "-f", "-", stdin={"apiVersion": "v1", "kind": "Namespace",
+                                                    "metadata": {"name": namespace}})
         for name in VALUES:
             with self.subTest(values=name):
                 self.kubectl(*APPLY, "--dry-run=server", "-f", "-", stdin=render(name))

@@ -140,6 +140,17 @@ TEST_F(PowerTest, AHostThatIsServicedIsNotBack) {
   EXPECT_EQ(on_machine("annotations", kSkipRemediation, "m1"), "-");
 }
 
+// Its operator goes on trying, also when nobody holds the host off any more.
+TEST_F(PowerTest, AHostThatCannotBeServicedIsTold) {
+  start(kMetal3);
+  approve();
+  label_machine("m1", kMaintenance, "");
+  merge_host(R"({"status":{"operationalStatus":"error","errorType":"servicing error","errorMessage":"no disk"}})");
+  run();
+  EXPECT_EQ(held(), "-");
+  EXPECT_THAT(told(), testing::Contains("HostServicingFailed"));
+}
+
 }  // namespace
 
 }  // namespace careen::machines

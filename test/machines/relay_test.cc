@@ -282,6 +282,25 @@ TEST_F(RelayTest, ANodeCannotSpeakForAMachineOfAnotherCluster) {
   EXPECT_EQ(on_node(kMachineDeleted, "m1", "fleet/w2"), "-");
 }
 
+// A Secret that leads to the API server of another Cluster: each looks after its own Nodes there.
+TEST_F(RelayTest, TwoClustersWithOneServerDoNotFightOverLabels) {
+  secret("w2", "fleet", "https://fleet.w1");
+  add_node("m2");
+  add_machine("m2", "w2");
+  merge_node("m1", R"({"metadata":{"annotations":{"cluster.x-k8s.io/cluster-name":"w1"}}})");
+  merge_node("m2", R"({"metadata":{"annotations":{"cluster.x-k8s.io/cluster-name":"w2"}}})");
+  start();
+  run();
+  delete_machine("m1");
+  delete_machine("m2");
+  run();
+  EXPECT_EQ(on_node(kMachineDeleted, "m1"), "true");
+  EXPECT_EQ(on_node(kMachineDeleted, "m2"), "true");
+  const size_t before = writes();
+  run(io::minutes{10});
+  EXPECT_EQ(writes(), before);
+}
+
 TEST_F(RelayTest, InStrictModeEveryEnabledMachineIsHeld) {
   label_node("m1", kMaintenanceState, "");
   start({.relay = {.hook_without_state = true}});

@@ -47,6 +47,14 @@ bool has_business(const Machine& machine) {
          (machine.enabled && !machine.hooked);
 }
 
+// Two Clusters may lead to one API server by mistake: each leaves the Nodes alone that say they are the other's.
+bool may_be_of(const Node& node, std::string_view cluster) {
+  const size_t slash = cluster.find('/');
+  const bool other_namespace = !node.machine_ns.empty() && !(node.machine_ns == cluster.substr(0, slash));
+  const bool other_name = !node.cluster.empty() && !(node.cluster == cluster.substr(slash + 1));
+  return !other_namespace && !other_name;
+}
+
 std::vector<std::string> hosts_named_by(const Machine& machine) {
   const auto host = host_of(machine.provider_id);
   if (!host) return {};
@@ -377,7 +385,7 @@ void Controller::Core::decide_node(const std::string& name) {
   const auto* const nodes = workload == workloads.end() ? nullptr : workload->second->nodes();
   const Node* const node = nodes ? nodes->find(name.substr(slash + 1)) : nullptr;
   std::optional<NodeWrite> write;
-  if (node && !p.dry_run && by_node.count(name) == 0) write = tidy(*node);
+  if (node && !p.dry_run && by_node.count(name) == 0 && may_be_of(*node, cluster)) write = tidy(*node);
   if (write) {
     acting.spawn(write_node(key, cluster, node->name, std::move(*write)));
     return;

@@ -163,6 +163,7 @@ class NodeReader {
         raw::each_text(field, [&](std::string_view name, std::string_view text) {
           if (name == kMachineOfNode) node_.machine = atoms_.intern(text);
           if (name == kNamespaceOfNode) node_.machine_ns = atoms_.intern(text);
+          if (name == kClusterOfNode) node_.cluster = atoms_.intern(text);
         });
       }
     });
@@ -257,7 +258,8 @@ bool Node::same_facts(const Node& other) const {
          approves_maintenance == other.approves_maintenance && machine_deleted == other.machine_deleted &&
          machine_maintenance == other.machine_maintenance && approval_of_deletion == other.approval_of_deletion &&
          approval_of_maintenance == other.approval_of_maintenance && machine == other.machine &&
-         machine_ns == other.machine_ns && ready == other.ready && deleting == other.deleting;
+         machine_ns == other.machine_ns && cluster == other.cluster && ready == other.ready &&
+         deleting == other.deleting;
 }
 
 bool Host::same_facts(const Host& other) const {

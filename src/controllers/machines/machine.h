@@ -58,9 +58,9 @@ struct Node {
   // The labels that careen writes, as they are.
   std::optional<kube::Atom> machine_deleted;
   std::optional<kube::Atom> machine_maintenance;
-  bool approval_of_deletion = false;     // there is such a label, whatever its value
-  bool approval_of_maintenance = false;  // the same
-  kube::Atom machine, machine_ns;        // by its annotations; anybody in that cluster can write them
+  bool approval_of_deletion = false;        // there is such a label, whatever its value
+  bool approval_of_maintenance = false;     // the same
+  kube::Atom machine, machine_ns, cluster;  // by its annotations; anybody in that cluster can write them
   bool ready = false;
   bool deleting = false;
 

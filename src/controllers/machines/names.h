@@ -39,6 +39,7 @@ inline constexpr std::string_view kApproveMaintenance =
 // Annotations of a Node, by Cluster API: whose it is.
 inline constexpr std::string_view kMachineOfNode = "cluster.x-k8s.io/machine";
 inline constexpr std::string_view kNamespaceOfNode = "cluster.x-k8s.io/cluster-namespace";
+inline constexpr std::string_view kClusterOfNode = "cluster.x-k8s.io/cluster-name";
 
 // Annotations of a BareMetalHost. With a key the host goes off and stays off while the annotation is there; without one
 // it is rebooted once.

@@ -20,6 +20,11 @@ Power power_of(const Host& host, bool wanted_off) {
   return host.powered || !host.online ? Power::on : Power::going_on;
 }
 
+// Also in vain: then its operator says that it is in error.
+bool is_serviced(const Host& host, Power power) {
+  return power == Power::servicing || (host.operational == "error" && host.error == "servicing error");
+}
+
 // What keeps it from going off, or from coming back.
 std::optional<HostTrouble> trouble_of(const Host& host, bool wanted_off) {
   if (host.error == "servicing error") {
@@ -97,7 +102,7 @@ PowerDecision decide_power(const PowerWorld& world) {
   // With the hold such a host would be rebooted again and again.
   const bool hold = wanted_off && !host.keeps_power;
   if (host.held_off && !hold) decision.hold = HostWrite{false};
-  if (wanted_off || host.held_off || (owner && decision.power == Power::servicing)) {
+  if (wanted_off || host.held_off || (owner && is_serviced(host, decision.power))) {
     if (auto trouble = trouble_of(host, wanted_off)) decision.trouble = std::move(trouble);
   }
   if (decision.trouble && wanted_off) decision.power = Power::stuck;
