@@ -98,7 +98,7 @@ class LanternTest(unittest.TestCase):
     def test_help_and_completion(self):
         self.assertIn("--lantern-limit", self.run_careen("run", "--help"))
         self.assertIn("profiles, nodemaintenance, requests, machines, lantern", " ".join(self.run_careen("run", "--help").split()))
-        self.assertIn("there are profiles, nodemaintenance, requests, lantern", self.run_careen("run", "--controllers=moon", code=2))
+        self.assertIn("there are profiles, nodemaintenance, requests, machines, lantern", self.run_careen("run", "--controllers=moon", code=2))
         self.assertIn("lantern/three", self.run_careen("__complete", "explain", "--kubeconfig", self.kubeconfig, "lantern/t"))
 
     def test_the_dashboards_documents(self):

@@ -43,9 +43,11 @@ def play(client, host):
     if wanted == on:
         return
     if not wanted and host["spec"].get("disablePowerOff"):
-        # It comes back by itself, so an annotation with a key has it rebooted again and again.
-        annotate(_REBOOTS, str(int(annotations.get(_REBOOTS, "0")) + 1))
-        annotate(_REBOOT, None)
+        # It comes back by itself, so an annotation with a key has it rebooted again and again; one without a key is
+        # gone with the count, so that no stale view of it counts twice.
+        count = str(int(annotations.get(_REBOOTS, "0")) + 1)
+        client.call("PATCH", path, {"metadata": {"resourceVersion": metadata["resourceVersion"],
+                                                 "annotations": {_REBOOTS: count, _REBOOT: None}}}, _MERGE, attempts=1)
         return
     tell(poweredOn=wanted)
 
