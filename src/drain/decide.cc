@@ -44,7 +44,7 @@ bool is_to_be_removed(const Situation& s, io::Steady now) {
 Decision decide(const Situation& s, io::Steady now) {
   if (s.in_flight != Action::none || s.held) return {};
   if (s.grace_ends) return decide_terminating(s, now);
-  if (!s.wish.gone) return {};
+  if (!s.wish.gone) return Decision{Action::none, false, s.wish.remove_at};
   if (s.accepted && now < *s.accepted + kEffectWithin) return wait_until(*s.accepted + kEffectWithin);
   const auto until = held_back_until(s, now);
   if (is_to_be_removed(s, now)) {

@@ -27,7 +27,7 @@ struct Wish {
   bool gone = false;    // one of them wants it gone, and its turn has come
   bool remove = false;  // deleted instead of evicted
   int64_t grace_seconds = -1;
-  std::optional<io::Steady> remove_at;
+  std::optional<io::Steady> remove_at;  // it may be set before anybody wants it gone: then it is awaited
   std::optional<io::Duration> kill_after;
 
   friend bool operator==(const Wish&, const Wish&) = default;

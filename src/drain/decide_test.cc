@@ -154,6 +154,13 @@ TEST_F(DecideTest, DeletesWhenToldOrWhenEvictingTookTooLong) {
   EXPECT_EQ(action(), Action::remove);
 }
 
+TEST_F(DecideTest, WhatIsAwaitedIsLookedAtWhenItsTimeIsOver) {
+  s.wish.gone = false;
+  s.wish.remove_at = now + seconds{60};
+  EXPECT_EQ(action(), Action::none);
+  EXPECT_EQ(decision().wake, now + seconds{60});
+}
+
 TEST_F(DecideTest, WhatTerminatesIsOnlyWaitedForOrKilled) {
   s.grace_ends = now;
   EXPECT_EQ(action(), Action::none);

@@ -79,6 +79,7 @@ void Engine::Core::begin(const Key& key, const std::string& node_uid, Options wa
   drain.begun_at = p.loop.now();
   drain.progress.begun = p.loop.wall_now();
   drain.progress.node_uid = node_uid;
+  drain.rules = rules_of(key.node);
   by_node[key.node].push_back(&drain);
   p.log.info("drain begins", "node", key.node, "owner", key.owner);
   follow_pause(drain);
@@ -86,11 +87,15 @@ void Engine::Core::begin(const Key& key, const std::string& node_uid, Options wa
   start_list(drain);
 }
 
-// All pods are judged before any is considered: one that must not be touched keeps the others.
 void Engine::Core::set_options(Drain& drain, Options wanted) {
   drain.options = std::move(wanted);
   drain.timed_out = false;
   set_deadline(drain);
+  join_all(drain);
+}
+
+// All pods are judged before any is considered: one that must not be touched keeps the others.
+void Engine::Core::join_all(Drain& drain) {
   std::vector<kube::Pod> bound;
   p.pods.for_each_on(drain.key.node, [&](const kube::Pod& pod) { bound.push_back(pod); });
   std::sort(bound.begin(), bound.end(),
@@ -144,7 +149,8 @@ void Engine::Core::time_is_over(Drain& drain) {
 
 bool Engine::Core::is_active(const Drain& drain) const {
   if (drain.lost) return false;
-  if (!pods_are_known || drain.timed_out || drain.refusals > 0 || drain.paused_since) return false;
+  if (!pods_are_known || !drain.rules.known) return false;
+  if (drain.timed_out || drain.refusals > 0 || drain.paused_since) return false;
   return drain.listing == Drain::Listing::done || !drain.may_be_refused();
 }
 
@@ -163,6 +169,9 @@ void Engine::Core::update_phase(Drain& drain) {
   if (phase == Phase::drained) {
     progress.drained_at = p.loop.wall_now();
     p.log.info("node is drained", "node", drain.key.node, "owner", drain.key.owner);
+    for (const std::string& line : left_alone(drain)) {
+      p.log.info("pods stay on a drained node", "node", drain.key.node, "owner", drain.key.owner, "why", line);
+    }
     if (!std::exchange(drain.measured, true)) {
       meters.duration.observe(io::to_seconds(p.loop.now() - drain.begun_at));
     }
@@ -229,6 +238,15 @@ void Engine::daemon_sets_known() {
   }
   for (const kube::Pod& pod : controlled) core_->pod_seen(pod);
 }
+
+void Engine::rules_changed() {
+  for (const auto& [key, drain] : core_->drains) {
+    drain->rules = core_->rules_of(key.node);
+    core_->join_all(*drain);
+  }
+}
+
+NodeRules Engine::rules_of(const std::string& node) const { return core_->rules_of(node); }
 
 io::Task<void> Engine::run() {
   io::Scope sending(core_->p.loop);

@@ -40,6 +40,7 @@ class Pauses;
 namespace careen::drain {
 
 enum class DaemonSetState;
+struct NodeRules;
 struct Options;
 struct PodRequest;
 
@@ -101,6 +102,10 @@ class Engine {
   void budgets_unavailable(std::string why);
   // What is known of DaemonSets has changed: their pods are judged again.
   void daemon_sets_known();
+  // The same for MachineDrainRules, as soon as it is known which there are, and whenever that changes.
+  void rules_changed();
+  // What they say of the node's pods, whether it is drained or not.
+  NodeRules rules_of(const std::string& node) const;
 
   // Sends until cancelled or stopped; stop() resumes when what is under way has ended.
   io::Task<void> run();
@@ -108,6 +113,8 @@ class Engine {
 
   // Called before each request is sent. True: an event about it is somebody else's, and the engine writes none.
   std::function<bool(const PodRequest&)> on_request;
+  // What MachineDrainRules say of the pods of the node of that name; not set: there are none.
+  std::function<NodeRules(const std::string& node)> rules;
   // Our own pod's eviction was accepted: it is time to hand over.
   std::function<void()> on_own_eviction;
 

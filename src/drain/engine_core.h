@@ -18,6 +18,7 @@
 #include "drain/decide.h"
 #include "drain/engine.h"
 #include "drain/lane.h"
+#include "drain/rules.h"
 #include "drain/slots.h"
 #include "io/metrics.h"
 #include "io/sync.h"
@@ -25,14 +26,26 @@
 
 namespace careen::drain {
 
-// Where a pod stands in the order of its drain; the lowest leave first.
+// Where a pod stands in the order of its drain; the lowest leave first. What the drain was told comes before what rules
+// say, and a rule that names the pod before its priority.
 struct Rank {
   size_t tier = 0;
+  int32_t order = 0;
   int32_t priority = 0;
   friend auto operator<=>(const Rank&, const Rank&) = default;
 };
 // Our own pod's: it goes last of all drains, and none of its own drain waits for it.
-inline constexpr Rank kOwn{std::numeric_limits<size_t>::max(), std::numeric_limits<int32_t>::max()};
+inline constexpr Rank kOwn{std::numeric_limits<size_t>::max(), std::numeric_limits<int32_t>::max(),
+                           std::numeric_limits<int32_t>::max()};
+// Pods of a later order wait for those that are awaited.
+inline constexpr int32_t kOrderOfAwaited = 0;
+
+// Whose turn it is in a drain.
+struct Turn {
+  std::optional<Rank> lowest;  // of the pods to take that are there
+  bool awaits = false;
+  friend bool operator==(const Turn&, const Turn&) = default;
+};
 
 struct Drain;
 
@@ -127,10 +140,12 @@ struct Drain {
   Key key;
   uint64_t id = 0;
   Options options;
+  NodeRules rules;
   io::Steady begun_at{};
   std::map<std::pair<std::string, std::string>, Target*> pods;  // all that are bound to the node
   std::map<Rank, int> left;                                     // pods to take that are there
   int pending = 0;
+  int awaited = 0;  // of those that are pending
   int refusals = 0;
   int given_up = 0;                          // of those that are pending
   std::map<std::string, Chase> chases = {};  // by owner
@@ -160,7 +175,11 @@ struct Drain {
 
   // All that is left is what the server refuses for good.
   bool is_hopeless() const { return given_up > 0 && given_up == pending; }
-  bool has_turn(const Membership& membership) const { return left.empty() || !(left.begin()->first < membership.rank); }
+  Turn turn() const { return {left.empty() ? std::nullopt : std::optional(left.begin()->first), awaited > 0}; }
+  bool has_turn(const Membership& membership) const {
+    if (!left.empty() && left.begin()->first < membership.rank) return false;
+    return awaited == 0 || membership.rank.order <= kOrderOfAwaited || membership.rank == kOwn;
+  }
   // A filter may still forbid it.
   bool may_be_refused() const { return !options.force || !options.ignore_daemon_sets || !options.delete_emptydir_data; }
 };
@@ -172,6 +191,7 @@ struct Engine::Core {
   void begin(const Key& key, const std::string& node_uid, Options options);
   void end(const Key& key);
   void set_options(Drain& drain, Options options);
+  NodeRules rules_of(const std::string& node) const { return engine.rules ? engine.rules(node) : NodeRules{}; }
   void time_is_over(Drain& drain);
   bool is_active(const Drain& drain) const;
   void update_phase(Drain& drain);
@@ -187,6 +207,7 @@ struct Engine::Core {
   void pod_seen(const kube::Pod& pod);
   void pod_gone(const std::string& uid);
   void join(Drain& drain, const kube::Pod& pod);
+  void join_all(Drain& drain);
   void follow_deletion(Target& target, const kube::Pod& pod, bool is_new);
   io::Duration beyond_grace(const Target& target) const;
   void leave(Drain& drain, Target& target);
@@ -194,7 +215,7 @@ struct Engine::Core {
   void end_chase(Drain& drain, const Target& target);
   void consider_newcomers(Drain& drain, const std::string& owner);
   void count(Membership& membership, int sign);
-  void changed_turns(Drain& drain, std::optional<Rank> before);
+  void changed_turns(Drain& drain, const Turn& before);
   void budget_changed(const kube::DisruptionBudget* before, const kube::DisruptionBudget* after);
   void cover(Target& target, const kube::Pod& pod);
   void consider_all(Drain& drain);
@@ -202,12 +223,14 @@ struct Engine::Core {
   Target* find_target(const std::string& uid);
   void drop_if_unused(Target& target);
   std::optional<kube::Pod> pod_of(const Target& target) const;
-  Rank rank_of(const kube::Pod& pod, const Options& options) const;
+  Rank rank_of(const kube::Pod& pod, const Drain& drain, const Verdict& verdict) const;
   bool is_own(const Target& target) const;
 
   // What to send (engine_send.cc).
   Situation situation_of(Target& target);
   Wish wish_of(Target& target);
+  std::optional<io::Steady> awaited_until(const Membership& membership) const;
+  bool has_to_go(const Membership& membership) const;
   void consider(Target& target);
   void look_again(const std::string& uid);
   void wake_by(Target& target, io::Steady when);
@@ -252,8 +275,10 @@ struct Engine::Core {
   void flush();
   void count_to_send(Target& target, bool to_send);
   const Progress& progress_of(Drain& drain);
+  std::vector<std::string> left_alone(const Drain& drain) const;
   std::string reason_of(const Drain& drain, Target& target, const Membership& membership);
   std::string waiting_text(const Drain& drain, Target& target, const Membership& membership);
+  std::string turn_of(const Drain& drain, const Membership& membership) const;
   std::string blocked_text(Target& target);
   void tell_of_request(const Target& target, Action action, const Wish& wish);
   void write_blocked_event(Target& target, const std::string& budget);

@@ -26,10 +26,6 @@ Verdict as_newcomer(Verdict verdict, bool chased) {
   return goes || verdict.fate == Fate::leave ? std::move(verdict) : Verdict{Fate::leave, {}};
 }
 
-std::optional<Rank> lowest(const Drain& drain) {
-  return drain.left.empty() ? std::nullopt : std::optional(drain.left.begin()->first);
-}
-
 }  // namespace
 
 Membership* Target::membership(const Drain& drain) {
@@ -101,8 +97,9 @@ std::optional<kube::Pod> Engine::Core::pod_of(const Target& target) const {
   return pod;
 }
 
-Rank Engine::Core::rank_of(const kube::Pod& pod, const Options& wanted) const {
-  Rank rank;
+Rank Engine::Core::rank_of(const kube::Pod& pod, const Drain& drain, const Verdict& verdict) const {
+  const Options& wanted = drain.options;
+  Rank rank{.order = verdict.order};
   while (rank.tier < wanted.tiers.size() &&
          !wanted.tiers[rank.tier].matches([&pod](std::string_view key) { return pod.label(key); })) {
     ++rank.tier;
@@ -120,7 +117,7 @@ void Engine::Core::pod_seen(const kube::Pod& pod) {
   const auto there = by_node.find(pod.node);
   if (there == by_node.end()) return;
   for (Drain* drain : there->second) {
-    const auto turn = lowest(*drain);
+    const Turn turn = drain->turn();
     join(*drain, pod);
     update_phase(*drain);
     changed_turns(*drain, turn);
@@ -137,7 +134,7 @@ void Engine::Core::pod_gone(const std::string& uid) {
   }
   while (!target->memberships.empty()) {
     Drain& drain = *target->memberships.back().drain;
-    const auto turn = lowest(drain);
+    const Turn turn = drain.turn();
     leave(drain, *target);
     update_phase(drain);
     changed_turns(drain, turn);
@@ -157,8 +154,8 @@ void Engine::Core::join(Drain& drain, const kube::Pod& pod) {
   cover(target, pod);
   const bool daemon = pod.flags.daemon_set && p.daemon_set;
   const auto state = daemon ? p.daemon_set(pod.ns, pod.owner_name) : DaemonSetState::exists;
-  Verdict verdict = judge(pod, drain.options, state, beyond_grace(target));
-  const Rank rank = is_own(target) ? kOwn : rank_of(pod, drain.options);
+  Verdict verdict = judge(pod, drain.options, state, beyond_grace(target), &drain.rules);
+  const Rank rank = is_own(target) ? kOwn : rank_of(pod, drain, verdict);
 
   Membership* membership = target.membership(drain);
   if (!membership) {
@@ -178,7 +175,9 @@ void Engine::Core::join(Drain& drain, const kube::Pod& pod) {
   membership->verdict = std::move(verdict);
   membership->rank = rank;
   count(*membership, 1);
-  if (membership->pending() && !std::exchange(membership->counted, true)) ++drain.progress.pods_to_evict;
+  if (membership->pending() && drain.rules.known && !std::exchange(membership->counted, true)) {
+    ++drain.progress.pods_to_evict;
+  }
   if (membership->newcomer && membership->verdict.fate != Fate::take) end_chase(drain, target);
   if (!the_same) tell(drain);
 }
@@ -217,6 +216,7 @@ void Engine::Core::count(Membership& membership, int sign) {
   Drain& drain = *membership.drain;
   if (membership.newcomer) return;
   if (membership.pending()) drain.pending += sign;
+  if (membership.verdict.fate == Fate::await) drain.awaited += sign;
   if (membership.pending() && !membership.given_up.empty()) drain.given_up += sign;
   if (membership.verdict.fate == Fate::refuse) drain.refusals += sign;
   if (membership.verdict.fate != Fate::take || membership.rank == kOwn) return;
@@ -253,8 +253,8 @@ void Engine::Core::consider_newcomers(Drain& drain, const std::string& owner) {
 }
 
 // The pods of another rank have their turn.
-void Engine::Core::changed_turns(Drain& drain, std::optional<Rank> before) {
-  if (lowest(drain) != before && !drain.left.empty()) consider_all(drain);
+void Engine::Core::changed_turns(Drain& drain, const Turn& before) {
+  if (drain.turn() != before && !drain.left.empty()) consider_all(drain);
 }
 
 void Engine::Core::consider_all(Drain& drain) {

@@ -26,25 +26,41 @@ kube::CallOptions once(io::Duration timeout) {
 
 }  // namespace
 
+// What an awaited pod may be deleted at: budgets are overridden then, and so is what it says itself.
+std::optional<io::Steady> Engine::Core::awaited_until(const Membership& membership) const {
+  const auto& limit = membership.drain->options.delete_after;
+  if (membership.verdict.fate != Fate::await || !membership.verdict.told || !limit) return std::nullopt;
+  return membership.turn_since.value_or(p.loop.now()) + *limit;
+}
+
+// It is to leave, or has been awaited for too long.
+bool Engine::Core::has_to_go(const Membership& membership) const {
+  if (!is_active(*membership.drain)) return false;
+  const auto until = awaited_until(membership);
+  return membership.verdict.fate == Fate::take || (until && *until <= p.loop.now());
+}
+
 Wish Engine::Core::wish_of(Target& target) {
   Wish wish;
+  const auto remove_by = [&wish](io::Steady when) { wish.remove_at = std::min(wish.remove_at.value_or(when), when); };
   for (Membership& membership : target.memberships) {
     const Drain& drain = *membership.drain;
-    if (membership.verdict.fate != Fate::take || !is_active(drain)) continue;
+    const auto awaited = awaited_until(membership);
+    if ((membership.verdict.fate != Fate::take && !awaited) || !is_active(drain)) continue;
     if (!membership.given_up.empty()) continue;
     // A workload that comes back at once would be evicted for as long as the list cannot be read.
     if (membership.unlisted && drain.listing != Drain::Listing::done) continue;
     if (membership.newcomer && !(drain.has_turn(membership) && is_chased(*membership.drain, target))) continue;
     const Options& wanted = drain.options;
     if (wanted.kill_after) wish.kill_after = std::min(wish.kill_after.value_or(*wanted.kill_after), *wanted.kill_after);
-    if (!drain.has_turn(membership)) continue;
+    if (!awaited && !drain.has_turn(membership)) continue;
     if (!membership.turn_since) membership.turn_since = p.loop.now();
+    if (awaited) remove_by(*awaited);
+    if (awaited && p.loop.now() < *awaited) continue;
     if (!wish.gone) wish.grace_seconds = wanted.grace_seconds;
     wish.gone = true;
     wish.remove = wish.remove || wanted.disable_eviction || eviction_state == Evictions::missing;
-    if (!wanted.delete_after) continue;
-    const io::Steady remove_at = *membership.turn_since + *wanted.delete_after;
-    wish.remove_at = std::min(wish.remove_at.value_or(remove_at), remove_at);
+    if (wanted.delete_after) remove_by(*membership.turn_since + *wanted.delete_after);
   }
   return wish;
 }

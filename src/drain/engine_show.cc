@@ -63,7 +63,9 @@ void Engine::Core::show(Target& target) {
   for (Membership& membership : target.memberships) {
     if (!membership.pending()) continue;
     Drain& drain = *membership.drain;
-    const Seen seen{membership.verdict.fate, is_active(drain), drain.has_turn(membership)};
+    // One that has been awaited for too long is like any other.
+    const Seen seen{has_to_go(membership) ? Fate::take : membership.verdict.fate, is_active(drain),
+                    drain.has_turn(membership)};
     const bool over = !membership.given_up.empty() && !target.deletion;
     const Stage stage = over ? Stage::failed : stage_of(situation, seen, closed, now);
     std::string blocker;
@@ -105,9 +107,7 @@ void Engine::Core::tell_of_request(const Target& target, Action action, const Wi
                      target.node,
                      {}};
   for (const Membership& membership : target.memberships) {
-    if (membership.verdict.fate == Fate::take && is_active(*membership.drain)) {
-      request.owners.push_back(membership.drain->key.owner);
-    }
+    if (has_to_go(membership)) request.owners.push_back(membership.drain->key.owner);
   }
   if (engine.on_request && engine.on_request(request)) return;
   if (request.kind == Asked::kill) {
@@ -150,7 +150,7 @@ const Progress& Engine::Core::progress_of(Drain& drain) {
   for (const auto& [name, target] : drain.pods) {
     const Membership& membership = *target->membership(drain);
     const auto pod = pod_of(*target);
-    if (pod && !membership.verdict.message.empty()) {
+    if (pod && !membership.verdict.message.empty() && membership.verdict.fate != Fate::await) {
       remark(membership.verdict.fate == Fate::refuse ? refusals : warnings, membership.verdict.message, *pod);
     }
     if (!membership.pending()) continue;
@@ -160,6 +160,7 @@ const Progress& Engine::Core::progress_of(Drain& drain) {
                         pod && pod->terminating() ? std::string(pod->finalizers) : std::string()});
   }
   out.warnings = warnings_text(warnings);
+  out.left_alone = left_alone(drain);
   if (drain.timed_out || drain.lost) return out;
   out.errors = refusals_text(refusals);
   out.errors.insert(out.errors.end(), given_up.begin(), given_up.end());
@@ -172,12 +173,22 @@ const Progress& Engine::Core::progress_of(Drain& drain) {
   return out;
 }
 
+std::vector<std::string> Engine::Core::left_alone(const Drain& drain) const {
+  Remarks remarks;
+  for (const auto& [name, target] : drain.pods) {
+    const Verdict& verdict = target->membership(drain)->verdict;
+    if (verdict.fate != Fate::leave || !verdict.told) continue;
+    if (const auto pod = pod_of(*target)) remark(remarks, verdict.message, *pod);
+  }
+  return short_lines(remarks);
+}
+
 std::string Engine::Core::reason_of(const Drain& drain, Target& target, const Membership& membership) {
   switch (membership.stage) {
     case Stage::evicting:
       return target.in_flight == Action::remove ? "deleting" : "evicting";
     case Stage::completing:
-      return "left to end by itself";
+      return membership.verdict.message.empty() ? "left to end by itself" : membership.verdict.message;
     case Stage::failed:
       if (!membership.given_up.empty()) return "failed: " + target.cause;
       return target.setback ? setback_text(*target.setback, p.loop.now()) : "failed";
@@ -192,20 +203,35 @@ std::string Engine::Core::reason_of(const Drain& drain, Target& target, const Me
   return pod ? terminating_text(*pod, p.loop.wall_now()) : "terminating";
 }
 
+// For whom it waits: the lowest of those that are left, or whatever is awaited.
+std::string Engine::Core::turn_of(const Drain& drain, const Membership& membership) const {
+  const Rank own = membership.rank;
+  const Rank first = drain.left.begin()->first;
+  if (!(first < own)) return order_turn_text(kOrderOfAwaited, drain.awaited, membership.verdict.by);
+  const auto left = [&](auto&& is_waited_for) {
+    int pods = 0;
+    for (const auto& [rank, count] : drain.left) pods += is_waited_for(rank) ? count : 0;
+    return pods;
+  };
+  if (first.tier != own.tier) {
+    return turn_text(first.tier + 1, drain.options.tiers.size(),
+                     left([&](const Rank& rank) { return rank.tier == first.tier; }));
+  }
+  if (first.order == own.order) return priority_turn_text(first.priority, drain.left.begin()->second);
+  return order_turn_text(first.order,
+                         left([&](const Rank& rank) { return rank.tier == first.tier && rank.order == first.order; }),
+                         membership.verdict.by);
+}
+
 std::string Engine::Core::waiting_text(const Drain& drain, Target& target, const Membership& membership) {
   if (drain.lost) return "not sent: the node that was to be drained is not there any more";
   if (drain.timed_out) return "not sent: the time of the drain is over";
   if (const budget::Pause* pause = pause_of(drain)) return "not sent: " + pause->text();
   if (drain.refusals > 0) return "not sent: the drain is refused";
   if (!pods_are_known || budget_state == Budgets::unknown) return "waits until pods and budgets have been read";
+  if (!drain.rules.known) return "waits until MachineDrainRules have been read";
   if (!is_active(drain)) return "waits for the list of the node's pods";
-  if (!drain.has_turn(membership)) {
-    const auto& [rank, pods] = *drain.left.begin();
-    if (rank.tier == membership.rank.tier) return priority_turn_text(rank.priority, pods);
-    int in_tier = 0;
-    for (const auto& [other, count] : drain.left) in_tier += other.tier == rank.tier ? count : 0;
-    return turn_text(rank.tier + 1, drain.options.tiers.size(), in_tier);
-  }
+  if (!drain.has_turn(membership)) return turn_of(drain, membership);
   const Situation situation = situation_of(target);
   if (options.dry_run) return situation.wish.remove ? "would be deleted" : "would be evicted";
   if (situation.held) return "careen's own pod goes last";

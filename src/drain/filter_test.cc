@@ -19,6 +19,10 @@ class FilterTest : public testing::Test {
   }
   Verdict verdict(DaemonSetState state = DaemonSetState::exists) { return judge(pod, options, state, beyond_grace); }
   Fate fate(DaemonSetState state = DaemonSetState::exists) { return verdict(state).fate; }
+  // As the store has them: keys and values, each with its end.
+  static std::string labelled(const std::string& value) {
+    return std::string(kDrainLabel) + std::string(1, '\0') + value + std::string(1, '\0');
+  }
   static kube::LabelSelector selector(std::string_view text) { return *kube::LabelSelector::parse(text); }
 
   kube::Pod pod;
@@ -122,6 +126,57 @@ TEST_F(FilterTest, SelectorsChooseSkipAndAwait) {
   EXPECT_EQ(fate(), Fate::leave);
 }
 
+TEST_F(FilterTest, APodMaySayThatItIsLeftAlone) {
+  pod.flags.local_storage = true;
+  for (const std::string value : {"skip", "Skip", "SKIP"}) {
+    const std::string labels = labelled(value);
+    pod.label_set = labels;
+    EXPECT_EQ(fate(), Fate::leave) << value << ": nothing is lost, so the drain is not refused";
+    EXPECT_EQ(verdict().message, "left alone: label cluster.x-k8s.io/drain says skip");
+    EXPECT_TRUE(verdict().told);
+  }
+  pod.phase = kube::PodPhase::succeeded;
+  const std::string labels = labelled("skip");
+  pod.label_set = labels;
+  EXPECT_EQ(fate(), Fate::leave);
+  options.wait_for = {selector("cluster.x-k8s.io/drain")};
+  EXPECT_EQ(fate(), Fate::take) << "the drain was told to await its end, which has come";
+  pod.phase = kube::PodPhase::running;
+  EXPECT_EQ(fate(), Fate::await);
+  EXPECT_FALSE(verdict().told) << "by the drain's own word, which comes first";
+}
+
+TEST_F(FilterTest, APodMaySayThatItsEndIsAwaited) {
+  pod.flags.local_storage = true;
+  pod.owner_kind = "";
+  for (const std::string value : {"wait-completed", "WaitCompleted", "Wait-Completed"}) {
+    const std::string labels = labelled(value);
+    pod.label_set = labels;
+    EXPECT_EQ(fate(), Fate::await) << value;
+    EXPECT_EQ(verdict().message, "left to end by itself: label cluster.x-k8s.io/drain says wait-completed");
+    EXPECT_TRUE(verdict().told);
+  }
+  const std::string labels = labelled("wait-completed");
+  pod.label_set = labels;
+  options.skip = {selector("cluster.x-k8s.io/drain")};
+  EXPECT_EQ(fate(), Fate::leave);
+  EXPECT_EQ(verdict().message, "");
+  options.skip.clear();
+  pod.phase = kube::PodPhase::failed;
+  EXPECT_EQ(fate(), Fate::take) << "it has ended";
+  pod.phase = kube::PodPhase::running;
+  pod.flags.mirror = true;
+  EXPECT_EQ(fate(), Fate::leave) << "it would be awaited for ever";
+}
+
+TEST_F(FilterTest, OtherWordsOfPodsMeanNothing) {
+  for (const std::string value : {"", "true", "skipped", "wait", "wait--completed", "drain"}) {
+    const std::string labels = labelled(value);
+    pod.label_set = labels;
+    EXPECT_EQ(fate(), Fate::take) << value;
+  }
+}
+
 TEST_F(FilterTest, RemarksAreGatheredByMessage) {
   Remarks refusals, warnings;
   remark(refusals, "", pod);
@@ -134,6 +189,9 @@ TEST_F(FilterTest, RemarksAreGatheredByMessage) {
               ElementsAre("cannot delete unexpected error: shop/web", "cannot delete x: shop/web, shop/other"));
   EXPECT_EQ(warnings_text(warnings), "WARNING: one: shop/other; two: shop/other");
   EXPECT_EQ(warnings_text({}), "");
+  for (int i = 0; i < 20; ++i) remark(warnings, "two", pod);
+  EXPECT_EQ(short_lines(warnings)[0], "one: shop/other");
+  EXPECT_THAT(short_lines(warnings)[1], testing::EndsWith("shop/other and 11 more"));
 }
 
 TEST_F(FilterTest, DaemonSetsByKindAreLeftWhateverTheyAre) {

@@ -34,7 +34,8 @@ struct Options {
   std::vector<kube::LabelSelector> wait_for;  // are left to end by themselves (jobs), and waited for
   std::vector<kube::LabelSelector> tiers;     // those of the first leave first; what matches none leaves last
   bool by_priority = false;                   // within a tier: lower priority first, one priority after the other
-  // A pod that could not be evicted for this long is deleted instead, whatever its budget says.
+  // A pod that could not be evicted for this long is deleted instead, whatever its budget says; and so is one that is
+  // awaited because it says so itself.
   std::optional<io::Duration> delete_after;
   // A pod that is still there this long after its grace period ended is deleted with a grace period of 0.
   std::optional<io::Duration> kill_after;

@@ -47,6 +47,8 @@ struct Progress {
   std::vector<PodProgress> pods;    // pending, ordered by namespace and name
   std::vector<std::string> errors;  // refusals of the filters; of a failure, what kubectl would say
   std::string warnings;
+  // Pods that say so themselves, or of which a rule says so: left alone: MachineDrainRule fleet/db says Skip: shop/db-0
+  std::vector<std::string> left_alone;
 
   bool blocked() const;
   // 0 to 100; 100 only when drained.

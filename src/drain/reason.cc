@@ -98,6 +98,11 @@ std::string priority_turn_text(int32_t priority, int pods) {
   return fmt::format("waits for priority {}: {}", priority, pods_text(pods));
 }
 
+std::string order_turn_text(int32_t order, int pods, const std::string& by) {
+  const std::string why = by.empty() ? "which a MachineDrainRule lets leave earlier" : "by " + by;
+  return fmt::format("waits for order {}: {}, {}", order, pods_text(pods), why);
+}
+
 std::string setback_text(const Setback& setback, io::Steady now) {
   const std::string again = setback.retry_at > now ? "; tried again in " + span_text(setback.retry_at - now) : "";
   const std::string& cause = setback.answer.cause;

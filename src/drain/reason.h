@@ -22,6 +22,8 @@ std::string several_text(const std::vector<const kube::DisruptionBudget*>& budge
 // "waits for tier 1: 3 pods". `tier` counts from 1.
 std::string turn_text(size_t tier, size_t tiers, int pods);
 std::string priority_turn_text(int32_t priority, int pods);
+// `by`: the rule that has it wait; empty: the rule of those that leave earlier does.
+std::string order_turn_text(int32_t order, int pods, const std::string& by);
 std::string setback_text(const Setback& setback, io::Steady now);
 
 // kubectl's words for a pod whose request the server refuses for good.

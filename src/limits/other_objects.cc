@@ -32,13 +32,6 @@ MachineSetKind set_kind_of(MachineKind kind) {
   return MachineSetKind::cluster_api;
 }
 
-// Of a section, which is JSON.
-std::string_view provider_id_of(const kube::Node& node) {
-  const std::string* const section = node.section(kProviderIdPointer);
-  if (!section || section->size() < 2 || section->front() != '"' || section->find('\\') != std::string::npos) return {};
-  return std::string_view(*section).substr(1, section->size() - 2);
-}
-
 bool is_of(const kube::Machine& machine, const kube::Node& node) {
   const std::string_view provider_id = provider_id_of(node);
   if (!machine.provider_id.empty() && !provider_id.empty()) return machine.provider_id == provider_id;
@@ -88,6 +81,13 @@ std::optional<Fact> fact_of(const kube::Machine& machine) {
 }
 
 }  // namespace
+
+// Of a section, which is JSON.
+std::string_view provider_id_of(const kube::Node& node) {
+  const std::string* const section = node.section(kProviderIdPointer);
+  if (!section || section->size() < 2 || section->front() != '"' || section->find('\\') != std::string::npos) return {};
+  return std::string_view(*section).substr(1, section->size() - 2);
+}
 
 std::string SetId::name() const {
   return fmt::format("{} {}", kind == MachineSetKind::node_pool ? "NodePool" : "MachineSet", key);

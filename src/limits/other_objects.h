@@ -33,6 +33,9 @@ namespace careen::limits {
 // The section of nodes that is needed for the join (kube/node_sections.h).
 inline constexpr const char* kProviderIdPointer = "/spec/providerID";
 
+// Which machine the node says it is; empty: nothing, or the section is not kept.
+std::string_view provider_id_of(const kube::Node& node);
+
 // A MachineSet or a NodePool.
 struct SetId {
   kube::MachineSetKind kind = kube::MachineSetKind::cluster_api;

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "kube/decode.h"
-#include "kube/json.h"
 #include "kube/machine.h"
 #include "kube/sink.h"
 #include "limits/desk.h"
@@ -24,17 +23,18 @@ namespace {
 constexpr const char* kProblem = "limits other objects";
 constexpr io::Duration kLookEvery = io::minutes{1};
 constexpr io::Duration kLookAgain = io::seconds{10};
-// How long a watch may be without news before it is looked at whether its kind is still there.
-constexpr io::Duration kBlind = io::seconds{30};
 constexpr io::Duration kPatience = io::seconds{5};
 constexpr io::Duration kListedYet = io::milliseconds{50};
-
-std::string name_of(const kube::Resource& resource) { return fmt::format("{}.{}", resource.plural, resource.group); }
 
 }  // namespace
 
 OtherObjectsWatch::OtherObjectsWatch(OtherObjectsParts parts)
-    : p_(std::move(parts)), loop_(p_.cluster.loop()), changed_(loop_), looked_(loop_) {
+    : p_(std::move(parts)),
+      loop_(p_.cluster.loop()),
+      here_(FollowedPlace::all_of(p_.cluster)),
+      kinds_(loop_, ""),
+      changed_(loop_),
+      looked_(loop_) {
   const auto machines = [this](MachineKind kind) {
     return [this, kind] {
       return kube::make_sink(p_.objects.of(kind), [this, kind](kube::RawObject& raw) {
@@ -47,11 +47,23 @@ OtherObjectsWatch::OtherObjectsWatch(OtherObjectsParts parts)
       return kube::make_sink(p_.objects.of(kind), [](kube::RawObject& raw) { return kube::decode_machine_set(raw); });
     };
   };
-  follow({"cluster.x-k8s.io", "", "machines", "Machine", true}, machines(MachineKind::cluster_api), true);
-  follow({"cluster.x-k8s.io", "", "machinesets", "MachineSet", true}, sets(MachineSetKind::cluster_api));
-  follow({"machine.openshift.io", "", "machines", "Machine", true}, machines(MachineKind::machine_api), true);
+  const auto follow = [this](kube::Resource resource, auto sink) -> FollowedKinds::Kind& {
+    return kinds_.add(here_, std::move(resource), std::move(sink));
+  };
+  const auto follow_machines = [&](kube::Resource resource, auto sink) {
+    machines_.push_back(&follow(std::move(resource), std::move(sink)));
+  };
+  const auto of_cluster_api = [this](kube::Resource resource, auto sink) -> FollowedKinds::Kind& {
+    FollowedKinds::Kind& kind = kinds_.add(p_.cluster_api, std::move(resource), std::move(sink));
+    kind.label_selector = p_.cluster_api.of_the_cluster();
+    return kind;
+  };
+  machines_.push_back(
+      &of_cluster_api({"cluster.x-k8s.io", "", "machines", "Machine", true}, machines(MachineKind::cluster_api)));
+  of_cluster_api({"cluster.x-k8s.io", "", "machinesets", "MachineSet", true}, sets(MachineSetKind::cluster_api));
+  follow_machines({"machine.openshift.io", "", "machines", "Machine", true}, machines(MachineKind::machine_api));
   follow({"machine.openshift.io", "", "machinesets", "MachineSet", true}, sets(MachineSetKind::machine_api));
-  follow({"karpenter.sh", "", "nodeclaims", "NodeClaim", false}, machines(MachineKind::node_claim), true);
+  follow_machines({"karpenter.sh", "", "nodeclaims", "NodeClaim", false}, machines(MachineKind::node_claim));
   follow({"karpenter.sh", "", "nodepools", "NodePool", false}, sets(MachineSetKind::node_pool));
   follow({"maintenance.nvidia.com", "", "nodemaintenances", "NodeMaintenance", true},
          machines(MachineKind::nvidia_maintenance));
@@ -59,14 +71,8 @@ OtherObjectsWatch::OtherObjectsWatch(OtherObjectsParts parts)
          machines(MachineKind::virtual_machine));
   follow({"apps", "v1", "daemonsets", "DaemonSet", true}, [this] {
     return kube::make_sink(p_.objects.kured(), [](kube::RawObject& raw) { return kube::decode_object(raw); });
-  });
-  followed_.back().name = limits::kKuredActor;
+  }).name = limits::kKuredActor;
   changes_ = p_.desk.on_change([this] { changed_.notify(); });
-}
-
-void OtherObjectsWatch::follow(kube::Resource resource, std::function<std::unique_ptr<kube::Sink>()> sink,
-                               bool machines) {
-  followed_.push_back({.resource = std::move(resource), .name = "", .sink = std::move(sink), .machines = machines});
 }
 
 bool OtherObjectsWatch::wanted() const {
@@ -87,7 +93,8 @@ Task<void> OtherObjectsWatch::run() {
 
 Task<void> OtherObjectsWatch::run_while_wanted() {
   while (wanted()) {
-    const bool all = co_await look();
+    const bool all = co_await kinds_.look();
+    p_.know_machines(std::ranges::any_of(machines_, [](const auto* kind) { return kind->watch != nullptr; }));
     looked_.open();
     tell();
     const io::Steady again = loop_.now() + (all ? kLookEvery : kLookAgain);
@@ -97,118 +104,15 @@ Task<void> OtherObjectsWatch::run_while_wanted() {
   }
 }
 
-Task<bool> OtherObjectsWatch::look() {
-  const auto versions = co_await preferred();
-  if (!versions) co_return false;
-  bool all = true;
-  std::string group;
-  std::optional<std::set<std::string>> plurals;
-  for (Followed& one : followed_) {
-    if (one.name.empty()) {
-      const auto version = versions->find(one.resource.group);
-      if (version == versions->end()) {
-        stop(one);
-        continue;
-      }
-      if (std::exchange(group, one.resource.group) != one.resource.group)
-        plurals = co_await served(group, version->second);
-      all &= plurals.has_value();
-      if (!plurals) continue;
-      if (!plurals->contains(one.resource.plural) || one.resource.version != version->second) stop(one);
-      if (!plurals->contains(one.resource.plural)) continue;
-      one.resource.version = version->second;
-    }
-    all &= co_await look_at(one);
-  }
-  const bool machines = std::ranges::any_of(followed_, [](const Followed& one) { return one.machines && one.watch; });
-  p_.know_machines(machines);
-  co_return all;
-}
-
-// Whether it may be read is asked before it is watched: a watch that is refused makes a noise of its own.
-Task<bool> OtherObjectsWatch::look_at(Followed& followed) {
-  if (followed.watch && followed.watch->blind_for() < kBlind) co_return true;
-  kube::CallOptions call;
-  call.query = "limit=1" + (followed.name.empty() ? "" : "&fieldSelector=metadata.name%3D" + followed.name);
-  const auto answer = co_await p_.cluster.client().list(followed.resource, "", std::move(call));
-  if (answer) {
-    followed.refusals.granted();
-    followed.refused = false;
-    start(followed);
-    co_return true;
-  }
-  if (answer.error().not_found()) stop(followed);
-  if (!followed.refusals.missing(answer.error(), loop_.now())) co_return false;
-  stop(followed);
-  followed.refused = true;
-  co_return true;
-}
-
-Task<std::optional<OtherObjectsWatch::Versions>> OtherObjectsWatch::preferred() {
-  kube::Request request;
-  request.path = "/apis";
-  const auto answer =
-      co_await p_.cluster.client().call(std::move(request), {"", "", "apis", "APIGroupList"}, "discover");
-  const auto document = answer ? kube::Json::parse(*answer) : io::fail(io::ErrorKind::protocol, "");
-  if (!document) co_return std::nullopt;
-  Versions versions;
-  (*document)["groups"].for_each_element([&](kube::JsonView group) {
-    const auto name = group["name"].text();
-    const auto version = group["preferredVersion"]["version"].text();
-    if (name && version) versions.emplace(*name, *version);
-  });
-  co_return versions;
-}
-
-Task<std::optional<std::set<std::string>>> OtherObjectsWatch::served(std::string group, std::string version) {
-  kube::Request request;
-  request.path = fmt::format("/apis/{}/{}", group, version);
-  const auto answer =
-      co_await p_.cluster.client().call(std::move(request), {"", "", "apis", "APIResourceList"}, "discover");
-  std::set<std::string> plurals;
-  if (!answer && answer.error().not_found()) co_return plurals;
-  const auto document = answer ? kube::Json::parse(*answer) : io::fail(io::ErrorKind::protocol, "");
-  if (!document) co_return std::nullopt;
-  (*document)["resources"].for_each_element(
-      [&](kube::JsonView one) { plurals.emplace(one["name"].text().value_or("")); });
-  co_return plurals;
-}
-
-void OtherObjectsWatch::start(Followed& followed) {
-  if (followed.watch) return;
-  const std::string name = name_of(followed.resource);
-  kube::ReflectorOptions options{.resource = followed.resource, .name = name};
-  if (!followed.name.empty()) {
-    options = kube::ReflectorOptions::of_one(followed.resource, "", followed.name, name);
-  }
-  followed.watch = std::make_unique<kube::Watch>(p_.cluster.watch_parts(name), std::move(options), followed.sink());
-  followed.watch->start();
-}
-
-void OtherObjectsWatch::stop(Followed& followed) {
-  followed.refused = false;
-  if (!followed.watch) return;
-  followed.watch->stop();
-  followed.watch.reset();
-}
-
 void OtherObjectsWatch::stop_all() {
-  for (Followed& one : followed_) {
-    stop(one);
-    one.refusals.granted();
-  }
+  kinds_.stop_all();
   p_.know_machines(false);
   looked_.close();
   tell();
 }
 
 void OtherObjectsWatch::tell() {
-  std::string refused;
-  for (const Followed& one : followed_) {
-    if (!one.refused) continue;
-    refused += refused.empty() ? "" : ", ";
-    refused += name_of(one.resource);
-  }
+  const std::string refused = kinds_.refused();
   if (refused.empty()) return p_.cluster.problems().clear(kProblem);
   p_.cluster.problems().raise(
       kProblem,
@@ -222,8 +126,8 @@ Task<void> OtherObjectsWatch::listed() {
 
 Task<bool> OtherObjectsWatch::all_listed() {
   co_await looked_.wait();
-  const auto waits = [](const Followed& one) { return one.watch && !one.watch->synced(); };
-  while (std::ranges::any_of(followed_, waits)) co_await io::sleep_for(loop_, kListedYet);
+  const auto waits = [](const FollowedKinds::Kind& one) { return one.watch && !one.watch->synced(); };
+  while (std::ranges::any_of(kinds_.all(), waits)) co_await io::sleep_for(loop_, kListedYet);
   co_return true;
 }
 

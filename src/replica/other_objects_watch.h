@@ -4,20 +4,12 @@
 #pragma once
 
 #include <functional>
-#include <map>
-#include <memory>
-#include <optional>
-#include <set>
-#include <string>
-#include <string_view>
 #include <vector>
 
 #include "io/subscription.h"
 #include "io/sync.h"
 #include "kube/cluster.h"
-#include "kube/resource.h"
-#include "kube/steady_refusal.h"
-#include "kube/watched.h"
+#include "replica/followed_kinds.h"
 
 namespace careen::limits {
 class Desk;
@@ -32,6 +24,7 @@ struct OtherObjectsParts {
   limits::Desk& desk;
   // From now on nodes have to say which machine they are, or need not any more.
   std::function<void(bool)> know_machines;
+  const FollowedPlace& cluster_api;  // where its objects about this cluster are; it outlives the watch
 };
 
 class OtherObjectsWatch {
@@ -46,34 +39,17 @@ class OtherObjectsWatch {
   io::Task<void> listed();
 
  private:
-  struct Followed {
-    kube::Resource resource;  // without its version, if that has to be found out
-    std::string name;         // of one object; empty: all
-    std::function<std::unique_ptr<kube::Sink>()> sink;
-    bool machines = false;
-    std::unique_ptr<kube::Watch> watch = nullptr;
-    kube::SteadyRefusal refusals = {};
-    bool refused = false;
-  };
-  using Versions = std::map<std::string, std::string, std::less<>>;  // by group
-
-  void follow(kube::Resource resource, std::function<std::unique_ptr<kube::Sink>()> sink, bool machines = false);
   bool wanted() const;
   io::Task<void> run_while_wanted();
-  // False: something did not answer, and is asked again soon.
-  io::Task<bool> look();
-  io::Task<bool> look_at(Followed& followed);
-  io::Task<std::optional<Versions>> preferred();
-  io::Task<std::optional<std::set<std::string>>> served(std::string group, std::string version);
-  void start(Followed& followed);
-  void stop(Followed& followed);
   void stop_all();
   void tell();
   io::Task<bool> all_listed();
 
   OtherObjectsParts p_;
   io::Loop& loop_;
-  std::vector<Followed> followed_;
+  const FollowedPlace here_;
+  FollowedKinds kinds_;
+  std::vector<const FollowedKinds::Kind*> machines_;  // those that have a node
   io::Signal changed_;
   io::Gate looked_;
   io::Subscription changes_;

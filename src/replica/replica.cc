@@ -105,6 +105,7 @@ Replica::Core::Core(const Replica& replica, ReplicaParts p, ReplicaOptions optio
       above_(p.above),
       cluster_({loop_, p.random, metrics_, problems_, p.log}, {}, std::move(p.access), std::move(p.connect)),
       home_(above_ ? above_->home : cluster_),
+      about_this_(above_ ? part_of_home() : FollowedPlace::all_of(cluster_)),
       client_(cluster_.make_client()),
       home_client_(home_.make_client()),
       lease_client_(home_.make_lease_client()),
@@ -151,12 +152,8 @@ void Replica::Core::open_desk() {
   const bool approves = hosts([](const controllers::Kind& kind) { return kind.approves_others; });
   LimitsWatchOptions options{.closed_without_right = approves,
                              .places_told = [this, approves] { return places_told(approves); }};
-  // With somebody above, its metrics and problems are those of this cluster all the same.
-  kube::WatchParts watch =
-      above_ ? kube::WatchParts{loop_, home_.client(), metrics_, problems_, random_, log_.named("limits")}
-             : cluster_.watch_parts("limits");
-  limits_watch_ = std::make_unique<LimitsWatch>(LimitsWatchParts{loop_, home_.client(), problems_, std::move(watch)},
-                                                std::move(options));
+  limits_watch_ = std::make_unique<LimitsWatch>(
+      LimitsWatchParts{loop_, home_.client(), problems_, about_this_.watch("limits")}, std::move(options));
   desk_ = std::make_unique<limits::Desk>(loop_, nodes_.store(), limits_watch_->store(), ledger_);
   limits_watch_->tell(*desk_);
   desk_->follow(limits::WorkloadSources{.pods = pods_,
@@ -170,12 +167,24 @@ void Replica::Core::open_desk() {
   namespaces_.on_synced([this] { desk_->workloads_known(); });
   desk_->follow(other_objects_);
   if (!options_.counted_taints.empty()) desk_->count(options_.counted_taints);
-  others_watch_ = std::make_unique<OtherObjectsWatch>(OtherObjectsParts{
-      .cluster = cluster_, .objects = other_objects_, .desk = *desk_, .know_machines = [this](bool wanted) {
-        know_machines(wanted);
-      }});
+  others_watch_ = std::make_unique<OtherObjectsWatch>(
+      OtherObjectsParts{.cluster = cluster_,
+                        .objects = other_objects_,
+                        .desk = *desk_,
+                        .know_machines = [this](bool wanted) { know_machines(wanted); },
+                        .cluster_api = about_this_});
   limits_report_ = std::make_unique<limits::Report>(*desk_, metrics_, events_, nodes_.store(),
                                                     [this] { return !options_.dry_run && controls(); });
+}
+
+// What is watched there counts and complains as a part of this cluster.
+FollowedPlace Replica::Core::part_of_home() {
+  const size_t slash = above_->cluster.find('/');
+  return {home_.client(),
+          [this](std::string_view name) {
+            return kube::WatchParts{loop_, home_.client(), metrics_, problems_, random_, log_.named(name)};
+          },
+          above_->cluster.substr(0, slash), above_->cluster.substr(slash + 1)};
 }
 
 void Replica::Core::open_hub(const ReplicaParts& parts) {
@@ -311,8 +320,7 @@ std::optional<budget::LedgerOptions> Replica::Core::ledger_options() const {
   HomeObject place = ledger_of(kinds);
   // Names of namespaces have no dot.
   if (above_) {
-    const size_t slash = above_->cluster.find('/');
-    place.name += "." + above_->cluster.substr(0, slash) + "." + above_->cluster.substr(slash + 1);
+    place.name += "." + about_this_.ns + "." + about_this_.cluster;
   }
   return budget::LedgerOptions{.ns = options_.ns,
                                .name = std::move(place.name),

@@ -35,6 +35,7 @@
 #include "limits/report.h"
 #include "limits/webhook_state.h"
 #include "limits/workload_limits.h"
+#include "replica/drain_rules_watch.h"
 #include "replica/gate.h"
 #include "replica/hub.h"
 #include "replica/limits_watch.h"
@@ -89,7 +90,10 @@ class Replica::Core {
   void watch_workload(kube::WorkloadKind kind);
   void watch_for(const limits::WorkloadLimits& limits);
   void watch_budgets();
+  void heed_drain_rules();
+  FollowedPlace part_of_home();
   void know_machines(bool wanted);
+  void know_machines(std::string_view by, bool wanted, std::function<void()> known);
   bool knows(kube::WorkloadKind kind) const;
   drain::DaemonSetState daemon_set(std::string_view ns, std::string_view name) const;
   io::Task<void> tell_of_budgets();
@@ -141,6 +145,7 @@ class Replica::Core {
   const Above* above_;  // null: nobody
   kube::Cluster cluster_;
   kube::Cluster& home_;                        // where its records are
+  const FollowedPlace about_this_;             // where objects of Cluster API about this cluster are
   std::unique_ptr<kube::Client> client_;       // writes only while we lead
   std::unique_ptr<kube::Client> home_client_;  // the same, at home
   std::unique_ptr<kube::Client> lease_client_;
@@ -169,6 +174,7 @@ class Replica::Core {
   std::unique_ptr<limits::Report> limits_report_;
   limits::WebhookState limit_webhook_;
   drain::Engine engine_;
+  std::unique_ptr<DrainRulesWatch> drain_rules_;  // once somebody may drain
   std::shared_ptr<kube::WriteLanes> node_lanes_;
   WatchesForControllers watches_for_controllers_;
   std::vector<std::unique_ptr<Hosting>> hosting_;

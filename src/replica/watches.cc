@@ -36,10 +36,20 @@ kube::Watch& Replica::Core::watch_leases(const std::string& ns) {
   return *watch;
 }
 
+// Whoever asks for them may drain.
 void Replica::Core::watch_budgets() {
   if (budgets_.started()) return;
+  heed_drain_rules();
   budgets_.start();
   scope_.spawn(tell_of_budgets());
+}
+
+void Replica::Core::heed_drain_rules() {
+  drain_rules_ = std::make_unique<DrainRulesWatch>(DrainRulesParts{
+      cluster_, nodes_.store(), engine_,
+      [this](bool wanted, std::function<void()> known) { know_machines("drain rules", wanted, std::move(known)); },
+      about_this_});
+  scope_.spawn(drain_rules_->run());
 }
 
 Task<void> Replica::Core::tell_of_budgets() {
@@ -113,12 +123,13 @@ void Replica::Core::watch_for(const limits::WorkloadLimits& limits) {
 }
 
 // A node that says which machine it is is not taken for one of the same name in another cluster.
-void Replica::Core::know_machines(bool wanted) {
-  constexpr const char* kBy = "limits";
-  if (node_sections_.contains(kBy) == wanted) return;
-  if (wanted) return watches_for_controllers_.node_sections(kBy, {limits::kProviderIdPointer}, {});
-  watches_for_controllers_.node_sections(kBy, {}, {});
-  node_sections_.erase(kBy);
+void Replica::Core::know_machines(bool wanted) { know_machines("limits", wanted, {}); }
+
+void Replica::Core::know_machines(std::string_view by, bool wanted, std::function<void()> known) {
+  if (node_sections_.contains(by) == wanted) return;
+  if (wanted) return watches_for_controllers_.node_sections(by, {limits::kProviderIdPointer}, std::move(known));
+  watches_for_controllers_.node_sections(by, {}, {});
+  node_sections_.erase(node_sections_.find(by));
 }
 
 bool Replica::Core::knows(kube::WorkloadKind kind) const {

@@ -7,6 +7,7 @@
 #include "controllers/nodemaintenance/node_lease.h"
 #include "drain/engine.h"
 #include "drain/progress.h"
+#include "drain/rules.h"
 #include "io/steady_at.h"
 #include "kube/cache.h"
 #include "kube/decode.h"
@@ -120,7 +121,8 @@ World Controller::Core::world() const {
           options.correct_drift,
           options.restore_cordon,
           p.limits,
-          &p.ledger};
+          &p.ledger,
+          [this](const std::string& node) { return p.engine.rules_of(node); }};
 }
 
 // Of another object under the same name nothing is known.

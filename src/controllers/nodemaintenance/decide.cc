@@ -12,6 +12,7 @@
 #include "controllers/nodemaintenance/names.h"
 #include "controllers/nodemaintenance/node_lease.h"
 #include "controllers/nodemaintenance/roster.h"
+#include "drain/rules.h"
 #include "kube/cache.h"
 #include "kube/node.h"
 #include "kube/objects.h"
@@ -178,7 +179,8 @@ class Deliberation {
   // about, and whoever computes percentages has the same number all along.
   void count_pods() {
     if (!world_.pods) return;
-    Survey found = survey(*world_.pods, m_, world_.daemon_sets);
+    const auto rules = world_.drain_rules ? world_.drain_rules(m_.node) : drain::NodeRules{};
+    Survey found = survey(*world_.pods, m_, world_.daemon_sets, rules);
     draft_.total_pods = found.total;
     draft_.eviction_pods = static_cast<int64_t>(found.pending.size());
     draft_.pending = std::move(found.pending);

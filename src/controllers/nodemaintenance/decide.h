@@ -24,8 +24,9 @@ struct Pause;
 }  // namespace careen::budget
 
 namespace careen::drain {
+struct NodeRules;
 struct Progress;
-}
+}  // namespace careen::drain
 
 namespace careen::kube {
 class AtomPool;
@@ -91,6 +92,7 @@ struct World {
   bool restore_cordon = true;              // a cordon from before the maintenance stays at its end
   const limits::Desk* limits = nullptr;    // null: there are no MaintenanceLimits
   const budget::Ledger* ledger = nullptr;  // null: it has room for everybody
+  std::function<drain::NodeRules(const std::string& node)> drain_rules = {};  // empty: there are none
 };
 
 // Our finalizer and our mark are put there.

@@ -154,7 +154,7 @@ void report_drained(Status& status, const Progress& progress, io::Wall now) {
   status.pending.clear();
   status.progress = 100;
   status.last_error.clear();
-  set_condition(status, kDrained, true, "AllPodsLeft", "", now);
+  set_condition(status, kDrained, true, "AllPodsLeft", joined(progress.left_alone, "; "), now);
   set_condition(status, kBlocked, false, "NothingBlocks", "", now);
 }
 

@@ -15,7 +15,8 @@ class PodStore;
 
 namespace careen::drain {
 enum class DaemonSetState;
-}
+struct NodeRules;
+}  // namespace careen::drain
 
 namespace careen::nodemaintenance {
 
@@ -27,6 +28,7 @@ struct Survey {
   std::vector<PodRef> pending;  // those that have to leave, ordered by namespace and name
 };
 
-Survey survey(const kube::PodStore& pods, const Maintenance& maintenance, const DaemonSets& daemon_sets);
+Survey survey(const kube::PodStore& pods, const Maintenance& maintenance, const DaemonSets& daemon_sets,
+              const drain::NodeRules& rules);
 
 }  // namespace careen::nodemaintenance

@@ -64,8 +64,10 @@ std::string describe(const drain::Progress& progress) {
   std::vector<const drain::PodProgress*> pods;
   for (const drain::PodProgress& pod : progress.pods) pods.push_back(&pod);
   if (pods.empty()) return "no pod is left; a fresh list has to show it";
-  return fmt::format("{} of {} pods left: {}", pods.size(), std::max<size_t>(progress.pods_to_evict, pods.size()),
-                     list(pods));
+  std::string text = fmt::format("{} of {} pods left: {}", pods.size(),
+                                 std::max<size_t>(progress.pods_to_evict, pods.size()), list(pods));
+  for (const std::string& line : progress.left_alone) text += "; " + line;
+  return text;
 }
 
 Overdue overdue(const drain::Progress& progress, const DrainLimits& limits, io::Wall now) {

@@ -66,6 +66,7 @@ std::string text_of(const drain::Progress* progress) {
   if (!progress) return "the drain begins";
   if (!progress->errors.empty()) return progress->errors.front();
   std::string text = fmt::format("{} of {} pods are left", progress->pods.size(), progress->pods_to_evict);
+  for (const std::string& line : progress->left_alone) text += "; " + line;
   for (const drain::PodProgress& pod : progress->pods) {
     if (pod.stage != drain::Stage::blocked && pod.stage != drain::Stage::failed) continue;
     return fmt::format("{}; {}/{}: {}", text, pod.ns, pod.name, pod.reason);
