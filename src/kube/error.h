@@ -25,6 +25,8 @@ struct ApiError {
   bool conflict() const;
   bool already_exists() const { return code == 409 && reason == "AlreadyExists"; }
   bool not_found() const { return code == 404; }
+  // The server does not serve that kind in that version, which says nothing of the object.
+  bool kind_not_served() const { return code == 404 && reason.empty(); }
   bool forbidden() const { return code == 403 || code == 401; }
   bool gone() const { return code == 410; }
   // An eviction that a disruption budget forbids at the moment.

@@ -15,6 +15,7 @@ io::Task<WriteLanes::Turn> WriteLanes::wait(std::string key) {
 }
 
 bool is_worth_a_look(const ApiError& error) {
+  if (error.kind_not_served()) return false;
   return error.conflict() || error.already_exists() || error.not_found() || error.ambiguous();
 }
 
@@ -33,7 +34,7 @@ WriteFate fate_of(const ApiError& error) {
   if (error.ambiguous()) return WriteFate::unknown;
   if (error.not_leader() || error.too_late()) return WriteFate::unsent;
   if (error.conflict() || error.already_exists()) return WriteFate::conflict;
-  return error.not_found() ? WriteFate::missing : WriteFate::refused;
+  return error.not_found() && !error.kind_not_served() ? WriteFate::missing : WriteFate::refused;
 }
 
 // A write names the version it was decided on, so one that is still on its way fails on any other.

@@ -164,7 +164,7 @@ io::Task<std::optional<ApiError>> ObjectWriter<T>::look(std::string ns, std::str
   const uint64_t asked_at = store_.newest_version();
   const Result<std::string> answer = co_await client_.get(resource_, ns, name);
   if (answer) co_return enter(*answer);
-  if (!answer.error().not_found()) co_return answer.error();
+  if (!answer.error().not_found() || answer.error().kind_not_served()) co_return answer.error();
   store_.remove(object_key(ns, name), asked_at);
   co_return std::nullopt;
 }

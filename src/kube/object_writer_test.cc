@@ -173,6 +173,19 @@ TEST_F(ObjectWriterTest, AnObjectThatIsGoneLeavesTheStore) {
   EXPECT_FALSE(known());
 }
 
+// Another version of the kind may have taken its place.
+TEST_F(ObjectWriterTest, AKindThatIsNotServedSaysNothingOfTheObject) {
+  const Treatment nowhere{.refuse = kube::Response{404, "404 page not found\n", {}}};
+  api.treat = [nowhere](const Request&) { return nowhere; };
+  EXPECT_EQ(write(change("new")).fate, WriteFate::refused);
+  EXPECT_TRUE(known());
+  api.treat = [nowhere](const Request& request) {
+    return request.method == "GET" ? nowhere : Treatment{.refuse = sim::ApiServer::refusal(409, "Conflict")};
+  };
+  EXPECT_EQ(write(change("new")).fate, WriteFate::conflict);
+  EXPECT_TRUE(known());
+}
+
 TEST_F(ObjectWriterTest, TheLastWriteOfAnObjectTakesItOutOfTheStore) {
   WriteRequest what = change("new");
   what.ends = true;

@@ -172,7 +172,11 @@ class ChartTest(unittest.TestCase):
         self.assertEqual(rights(*named), base | of("lab", "", "secrets", "list watch")
                          | of("fleet", "", "secrets", "list watch", "eu-1-kubeconfig")
                          | of("fleet", "", "secrets", "list watch", "eu-2-kubeconfig"))
+        self.assertEqual(rights("--set", "machines.upgradeWindows=true,machines.pauseNodeHealthChecks=true"),
+                         base | everywhere | of(None, "cluster.x-k8s.io", "clusters", "get list watch patch"))
         hub = (of(None, "cluster.x-k8s.io", "clusters", "list watch")
+               | of(None, "cluster.x-k8s.io", "machinesets", "list watch")
+               | of(None, "cluster.x-k8s.io", "machinedrainrules", "list watch")
                | of(None, "repairman.k8s.io", "maintenancelimits", "list watch"))
         ledger = "get list watch update patch"
         self.assertEqual(rights("--set", "machines.hub.enabled=true"), base | everywhere | hub | of(here, leases, "leases", ledger))

@@ -37,7 +37,7 @@ PARTS = {
                "test_pause"],
     "budgets": ["test_requests", "test_requests_page", "test_one_budget"],
     "machines": ["test_machines_rollout", "test_machines_access", "test_machines", "test_machines_hosts",
-                 "test_machines_original"],
+                 "test_machines_original", "test_machines_hub"],
 }
 # What the tests of a part stand on, where it is not the one cluster of most.
 ENVIRONMENTS = {"machines": MachinesEnvironment}

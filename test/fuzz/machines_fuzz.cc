@@ -1,7 +1,8 @@
 // Machines, Nodes, BareMetalHosts and kubeconfig Secrets as anybody might have written them, up to five texts with a
 // line "=====" between them: letters that set options, a Machine, its Node, its host, and another Machine that names
 // the same host. Whatever they say, a decision is one write at most, lets nobody go on whom nobody approved, changes
-// what is known, and comes to rest once its writes are done.
+// what is known, and comes to rest once its writes are done. Clusters with their upgrade windows, health checks and
+// MachineDrainRules are read from the same texts.
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
@@ -15,15 +16,20 @@
 
 #include "budget/pause.h"
 #include "controllers/machines/decide.h"
+#include "controllers/machines/health_check.h"
 #include "controllers/machines/machine.h"
 #include "controllers/machines/names.h"
 #include "controllers/machines/picture.h"
 #include "controllers/machines/power.h"
+#include "controllers/machines/upgrade_door.h"
 #include "controllers/machines/workload.h"
+#include "drain/rules.h"
+#include "kube/decode.h"
 #include "kube/json.h"
 #include "kube/kubeconfig.h"
 #include "sim/patch.h"
 #include "sim/value.h"
+#include "windows/window_text.h"
 
 namespace {
 
@@ -66,38 +72,82 @@ void take_kubeconfig(const KubeconfigSecret& secret) {
 }
 
 // Twice the same, or a message.
-template <class T>
-std::optional<T> taken(std::string_view text, kube::AtomPool& atoms,
-                       io::Result<T> (*read)(std::string_view, kube::AtomPool&)) {
-  io::Result<T> one = read(text, atoms);
+template <class T, class Read>
+std::optional<T> taken(std::string_view text, const Read& read) {
+  io::Result<T> one = read(text);
   if (!one) {
     expect(!one.error().message.empty(), "refused without a message");
     return std::nullopt;
   }
   expect(!one->name.empty() && !one->key().empty(), "an object without a name");
-  const io::Result<T> again = read(text, atoms);
+  const io::Result<T> again = read(text);
   expect(again && again->same_facts(*one), "the same text says something else");
   return std::move(*one);
 }
 
 std::optional<Machine> take_machine(std::string_view text, kube::AtomPool& atoms) {
-  auto machine = taken<Machine>(text, atoms, read_machine);
+  auto machine = taken<Machine>(text, [&](auto json) { return read_machine(json, atoms); });
   if (machine) take_reference(machine->provider_id);
   return machine;
 }
 std::optional<Node> take_node(std::string_view text, kube::AtomPool& atoms) {
-  auto node = taken<Node>(text, atoms, read_node);
+  auto node = taken<Node>(text, [&](auto json) { return read_node(json, atoms); });
+  taken<Node>(text, [&](auto json) { return read_node(json, atoms, NodeLabels::all); });
   if (node) expect(node->approval_of_deletion || !node->approves_deletion, "an approval without its label");
   return node;
 }
 std::optional<Host> take_host(std::string_view text, kube::AtomPool& atoms) {
-  auto host = taken<Host>(text, atoms, read_host);
+  auto host = taken<Host>(text, [&](auto json) { return read_host(json, atoms); });
   if (host) expect(host->error_message.size() <= 400, "a message that nobody reads to its end");
   return host;
 }
 void take_secret(std::string_view text, kube::AtomPool& atoms) {
-  const auto secret = taken<KubeconfigSecret>(text, atoms, read_kubeconfig_secret);
+  const auto secret = taken<KubeconfigSecret>(text, [&](auto json) { return read_kubeconfig_secret(json, atoms); });
   if (secret) take_kubeconfig(*secret);
+}
+
+// Whatever it says, the hook is there or not as was decided, and then nothing is left to do.
+void take_cluster(std::string_view text, kube::AtomPool& atoms) {
+  auto cluster = taken<ManagedCluster>(text, [&](auto json) { return read_cluster(json, atoms); });
+  if (!cluster) return;
+  std::optional<io::Result<windows::TimeWindow>> window;
+  if (!cluster->window.empty()) {
+    auto settings = windows::parse_window_text(cluster->window);
+    window = settings ? io::Result<windows::TimeWindow>(windows::TimeWindow(std::move(*settings)))
+                      : tl::make_unexpected(settings.error());
+  }
+  const budget::Pause paused{.profile = {}, .by = "ana", .since = {}, .reason = {}};
+  for (const budget::Pause* pause : {static_cast<const budget::Pause*>(nullptr), &paused}) {
+    const DoorWorld world{.cluster = &*cluster, .window = window ? &*window : nullptr, .pause = pause};
+    const Door door = decide_door(world, kBegin);
+    if (window && !*window && !cluster->deleting)
+      expect(door.shut && door.trouble, "a window that is wrong is no door");
+    if (door.hook) {
+      expect(*door.hook != cluster->shut, "a hook on a Cluster that is as it was");
+      cluster->shut = *door.hook;
+    }
+    expect(!decide_door(world, kBegin).hook, "a door does not come to rest");
+  }
+}
+
+void take_health_check(std::string_view text) {
+  auto check = taken<HealthCheck>(text, [](auto json) { return read_health_check(json); });
+  if (!check) return;
+  for (const bool out : {true, false}) {
+    const HealthCheckWorld world{
+        .check = &*check, .out = std::vector<const Node*>(out ? 1 : 0, nullptr), .complete = true};
+    if (auto requests = decide_pause(world)) check->pause_requests = std::move(*requests);
+    expect(check->is_held() == out && !decide_pause(world), "a health check does not come to rest");
+  }
+}
+
+void take_rule(std::string_view text) {
+  const auto object = kube::decode_object(text);
+  const auto rule = object ? drain::read_rule(*object) : io::fail(io::ErrorKind::invalid, "no object");
+  if (!rule) return expect(!rule.error().message.empty(), "a rule is refused without a message");
+  expect(!rule->name.empty(), "a rule without a name");
+  const auto none = [](std::string_view) -> std::optional<std::string_view> { return std::nullopt; };
+  if (rule->machines.empty()) expect(drain::applies(*rule, none, none), "a rule for all is for none");
 }
 
 // --- deciding ------------------------------------------------------------------------------------------------------
@@ -342,6 +392,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     take_node(text, atoms);
     take_host(text, atoms);
     take_secret(text, atoms);
+    take_cluster(text, atoms);
+    take_health_check(text);
+    take_rule(text);
   }
   expect(atoms.size() == 0, "something is left behind");
   for (const Sight sight :

@@ -111,6 +111,29 @@ TEST_F(ClustersTest, DisablingNeedsNoCluster) {
   EXPECT_THAT(problems(), testing::IsEmpty());
 }
 
+// The Machine does not wait for its Node for ever, but the Node is not forgotten.
+TEST_F(ClustersTest, LabelsGoOnceTheyCanBeWrittenAgain) {
+  add("w1");
+  start();
+  run();
+  label_machine("w1", kMaintenance, kRequested);
+  run();
+  EXPECT_EQ(on_node(kMachineMaintenance, "w1"), "true");
+  treat_workload = [](const sim::Sending& sending) {
+    sim::Treatment treatment;
+    if (sending.writes()) treatment.refuse = sim::ApiServer::refusal(401, "Unauthorized", "who is that?");
+    return treatment;
+  };
+  label_machine("w1", kEnabled, "false");
+  run(io::seconds{30});
+  EXPECT_FALSE(hooked("w1"));
+  EXPECT_EQ(on_node(kMachineMaintenance, "w1"), "true");
+  treat_workload = {};
+  run(io::seconds{30});
+  EXPECT_EQ(on_node(kMachineMaintenance, "w1"), "-");
+  EXPECT_THAT(problems(), testing::IsEmpty());
+}
+
 // What a cluster said before it fell silent allows nothing any more.
 TEST_F(ClustersTest, ASilentClusterApprovesNothing) {
   add("w1");
@@ -148,6 +171,23 @@ TEST_F(ClustersTest, AClusterThatVanishesLeavesNothing) {
   const auto clusters = controller().picture()->documents();
   ASSERT_EQ(clusters.size(), 1u);
   EXPECT_THAT(clusters.front(), HasSubstr("fleet/w2"));
+}
+
+// Also while there is a label on one of its Nodes, which nobody can take off any more.
+TEST_F(ClustersTest, ALabelDoesNotKeepAClusterThatVanishes) {
+  add("w1");
+  start();
+  run();
+  delete_machine("w1");
+  run();
+  EXPECT_EQ(on_node(kMachineDeleted, "w1"), "true");
+  treat_workload = [](const sim::Sending&) { return sim::Treatment{.lost = true}; };
+  workload("fleet/w1").network.end_streams("", true);
+  management.api.erase(secret_path("w1", "fleet"));
+  management.api.erase(machine_path("w1"));
+  run(io::minutes{5});
+  EXPECT_THAT(problems(), testing::IsEmpty());
+  EXPECT_THAT(controller().picture()->documents(), testing::IsEmpty());
 }
 
 TEST_F(ClustersTest, AHundredClustersAtOnce) {

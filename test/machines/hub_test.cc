@@ -2,6 +2,8 @@
 #include "replica/hub.h"
 
 #include "budget/ledger.h"
+#include "controllers/slot/definition.h"
+#include "limits/limit.h"
 #include "test_machines.h"
 
 namespace careen::machines {
@@ -24,6 +26,19 @@ profiles:
   operational: {transitions: [{check: wanted, next: maintenance-required}]}
   maintenance-required: {transitions: [{check: one, next: in-maintenance}]}
   in-maintenance: {transitions: [{check: "done", next: operational}]}
+)";
+
+constexpr const char* kDraining = R"(
+intervals: {requeue: 200ms}
+instances:
+  check:
+  - {type: hasLabel, name: wanted, config: {key: reboot, value: "yes"}}
+  trigger:
+  - {type: eviction, name: drain, config: {action: drain}}
+profiles:
+- name: os
+  operational: {transitions: [{check: wanted, next: maintenance-required}]}
+  maintenance-required: {transitions: [{check: wanted, trigger: drain, next: in-maintenance}]}
 )";
 
 class HubTest : public MachinesTest {
@@ -58,7 +73,7 @@ class HubTest : public MachinesTest {
     }
     return found;
   }
-  void start_hub(const std::string& name = "careen-0") { start({}, name, kConfig); }
+  void start_hub(const std::string& name = "careen-0", const char* config = kConfig) { start({}, name, config); }
   // Until all nodes of the cluster have been out.
   int play(const std::string& cluster) {
     int rounds = 0;
@@ -136,6 +151,60 @@ TEST_F(HubTest, ASuccessorGoesOnInEveryCluster) {
   play("fleet/w2");
   EXPECT_EQ(left("fleet/w1"), 0);
   EXPECT_EQ(left("fleet/w2"), 0);
+}
+
+// What Cluster API does to the nodes of one cluster is in the management cluster, and counts in that cluster alone.
+TEST_F(HubTest, MachinesOfTheManagementClusterCountInTheirClustersLimits) {
+  define("machinesets", "MachineSet", "cluster.x-k8s.io", R"({"name":"v1beta2","served":true,"storage":true})");
+  management.api.put("/apis/apiextensions.k8s.io/v1/customresourcedefinitions/maintenancelimits.repairman.k8s.io",
+                     controllers::shipped_definition("maintenancelimit"));
+  management.api.put(limits::kLimitResource.path("", "workers"),
+                     *kube::Json::parse(R"({"spec":{"type":"node","maxUnavailable":1}})"));
+  add_machine("n1", "w1", "fleet", false);
+  label_machine("n1", kClusterLabel, "w1");
+  label_node("n1", "reboot", "");
+  delete_machine("n1");
+  start_hub();
+  run(io::minutes{1});
+  EXPECT_EQ(in_maintenance("fleet/w1").size(), 0u);
+  EXPECT_EQ(in_maintenance("fleet/w2").size(), 1u);
+  management.api.erase(machine_path("n1"), "people");
+  run(io::minutes{1});
+  EXPECT_EQ(in_maintenance("fleet/w1").size(), 1u);
+}
+
+// They stand where the Machines are.
+TEST_F(HubTest, DrainRulesOfTheManagementClusterAreHeeded) {
+  define("machinedrainrules", "MachineDrainRule", "cluster.x-k8s.io",
+         R"({"name":"v1beta2","served":true,"storage":true})");
+  management.api.put("/apis/cluster.x-k8s.io/v1beta2/namespaces/fleet/machinedrainrules/db",
+                     *kube::Json::parse(R"({"spec":{"drain":{"behavior":"Skip"},"pods":[{"selector":{"matchLabels":
+                       {"app":"db"}}}],"machines":[{"clusterSelector":{"matchLabels":{"careen.dev/hub":"true"}}}]}})"));
+  add_machine("n1", "w1", "fleet", false, "aws:///n1");
+  label_machine("n1", kClusterLabel, "w1");
+  for (const std::string cluster : {"fleet/w1", "fleet/w2"}) {
+    merge_node("n1", R"({"spec":{"providerID":"aws:///n1"}})", cluster);
+    for (const std::string node : {"n2", "n3"}) label_node(node, "reboot", "", cluster);
+    workload(cluster).api.put("/api/v1/namespaces/shop", *kube::Json::parse(R"({"status":{"phase":"Active"}})"));
+    for (const std::string app : {"web", "db"}) {
+      workload(cluster).api.put(
+          "/api/v1/namespaces/shop/pods/" + app,
+          *kube::Json::parse(fmt::format(R"({{"metadata":{{"labels":{{"app":"{}"}},"ownerReferences":[{{"apiVersion":)"
+                                         R"("apps/v1","kind":"ReplicaSet","name":"r","uid":"r","controller":true}}]}},)"
+                                         R"("spec":{{"nodeName":"n1"}},"status":{{"phase":"Running"}}}})",
+                                         app)));
+    }
+  }
+  start_hub("careen-0", kDraining);
+  run(io::minutes{2});
+  const auto is_there = [this](const std::string& cluster, const std::string& app) {
+    const auto pod = workload(cluster).api.object("/api/v1/namespaces/shop/pods/" + app);
+    return pod["metadata"]["name"].text() && !pod["metadata"]["deletionTimestamp"].text();
+  };
+  EXPECT_FALSE(is_there("fleet/w1", "web"));
+  EXPECT_TRUE(is_there("fleet/w1", "db"));
+  EXPECT_EQ(in_maintenance("fleet/w1").size(), 1u);
+  EXPECT_FALSE(is_there("fleet/w2", "db"));
 }
 
 TEST_F(HubTest, OneThatHangsDelaysNoOther) {

@@ -121,6 +121,19 @@ TEST_F(PowerTest, WhatKeepsAHostOnIsSaid) {
   EXPECT_EQ(asked("m1"), kApproved);
 }
 
+// Nobody looks for its Node any more, so nobody waits for it, either.
+TEST_F(PowerTest, AMachineThatIsDisabledBeforeItIsBackIsNotProtectedForEver) {
+  start(kMetal3);
+  approve();
+  set_ready("m1", false);
+  label_machine("m1", kMaintenance, "");
+  run();
+  EXPECT_EQ(on_machine("annotations", kSkipRemediation, "m1"), kOwnValue);
+  label_machine("m1", kEnabled, "false");
+  run(io::minutes{2});
+  EXPECT_EQ(on_machine("annotations", kSkipRemediation, "m1"), "-");
+}
+
 // Firmware is changed while the host is off: it is not back before that is through.
 TEST_F(PowerTest, AHostThatIsServicedIsNotBack) {
   start(kMetal3);

@@ -253,13 +253,34 @@ TEST_F(RelayTest, TheLastMachineLeavesNoLabelsAndNoConnection) {
 TEST_F(RelayTest, OfTwoMachinesWithOneNodeTheNodeSaysWhoseItIs) {
   add_machine("m2");
   merge_machine("m2", R"({"status":{"nodeRef":{"name":"m1"}}})");
-  merge_node("m1", R"({"metadata":{"annotations":{"cluster.x-k8s.io/machine":"m2"}}})");
+  merge_node("m1", R"({"metadata":{"annotations":{"cluster.x-k8s.io/machine":"m2",
+                       "cluster.x-k8s.io/cluster-namespace":"fleet"}}})");
   start();
   run();
   EXPECT_TRUE(hooked("m2"));
   EXPECT_FALSE(hooked("m1"));
   delete_machine("m1");
   run();
+  EXPECT_EQ(on_node(kMachineDeleted, "m1"), "-");
+}
+
+// A host is used again under its name while its last Machine is still there.
+TEST_F(RelayTest, ANodeThatIsAnothersNowHoldsNobody) {
+  start();
+  run();
+  delete_machine("m1");
+  run();
+  EXPECT_TRUE(hooked("m1"));
+  EXPECT_EQ(on_node(kMachineDeleted, "m1"), "true");
+  merge_node("m1", R"({"metadata":{"annotations":{"cluster.x-k8s.io/machine":"m2",
+                       "cluster.x-k8s.io/cluster-namespace":"fleet"}}})");
+  run();
+  EXPECT_TRUE(hooked("m1")) << "nobody knows that Machine yet";
+  add_machine("m2");
+  merge_machine("m2", R"({"status":{"nodeRef":{"name":"m1"}}})");
+  run();
+  EXPECT_FALSE(hooked("m1"));
+  EXPECT_TRUE(hooked("m2"));
   EXPECT_EQ(on_node(kMachineDeleted, "m1"), "-");
 }
 
@@ -362,6 +383,35 @@ TEST_F(RelayTest, TheVersionIsFoundOutAndFoundOutAgain) {
   label_node("m1", kApproveDeletion, "true");
   run();
   EXPECT_FALSE(hooked("m1"));
+}
+
+// Writes whose answers come after the version has changed.
+TEST_F(RelayTest, AnotherVersionComesWhileWritesAreUnderWay) {
+  constexpr int kMachines = 15;
+  const auto name = [](int i) { return fmt::format("n{}", i); };
+  for (int i = 0; i < kMachines; ++i) {
+    add_node(name(i), "fleet/w1", false);
+    add_machine(name(i));
+  }
+  serve_machines(
+      R"({"name":"v1beta2","served":false,"storage":true},{"name":"v1beta1","served":true,"storage":false})");
+  start();
+  run();
+  treat = [](const sim::Sending& sending) {
+    return sending.writes() && sending.request.path.find("/machines/") != std::string::npos
+               ? sim::Treatment{.after = io::seconds{9}}
+               : sim::Treatment{};
+  };
+  serve_machines(
+      R"({"name":"v1beta2","served":true,"storage":true},{"name":"v1beta1","served":false,"storage":false})");
+  management.network.end_streams();
+  for (int i = 0; i < kMachines; ++i) {
+    label_node(name(i), kMaintenanceState, "operational");
+    run(io::seconds{4});
+  }
+  treat = {};
+  run(io::minutes{2});
+  for (int i = 0; i < kMachines; ++i) EXPECT_TRUE(hooked(name(i))) << i;
 }
 
 TEST_F(RelayTest, AStoryTellsWhatIsWaitedFor) {

@@ -47,6 +47,10 @@ class MachinesTest : public testing::Test {
     define("baremetalhosts", "BareMetalHost", "metal3.io", R"({"name":"v1alpha1","served":true,"storage":true})");
   }
   void define(std::string_view plural, std::string_view kind, std::string_view group, std::string_view versions) {
+    define_in(management.api, "Namespaced", plural, kind, group, versions);
+  }
+  static void define_in(sim::ApiServer& api, std::string_view scope, std::string_view plural, std::string_view kind,
+                        std::string_view group, std::string_view versions) {
     std::string schemas;
     const auto all = kube::Json::parse(fmt::format("[{}]", versions));
     all->view().for_each_element([&](kube::JsonView one) {
@@ -57,12 +61,12 @@ class MachinesTest : public testing::Test {
     });
     const std::string path =
         fmt::format("/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{}.{}", plural, group);
-    management.api.put(
-        path, *kube::Json::parse(fmt::format(
-                  R"({{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":)"
-                  R"({{"name":"{}.{}"}},"spec":{{"group":"{}","scope":"Namespaced","names":{{"plural":"{}","singular":)"
-                  R"("{}","kind":"{}"}},"versions":[{}]}}}})",
-                  plural, group, group, plural, kube::Json(kind).dump().substr(1, kind.size()), kind, schemas)));
+    api.put(path,
+            *kube::Json::parse(fmt::format(
+                R"({{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":)"
+                R"({{"name":"{}.{}"}},"spec":{{"group":"{}","scope":"{}","names":{{"plural":"{}","singular":)"
+                R"("{}","kind":"{}"}},"versions":[{}]}}}})",
+                plural, group, group, scope, plural, kube::Json(kind).dump().substr(1, kind.size()), kind, schemas)));
   }
 
   // A workload cluster, and its Secret.
@@ -174,6 +178,7 @@ class MachinesTest : public testing::Test {
     replica::ModelProcessOptions process;
     process.name = name;
     process.profiles = false;
+    process.controller.dry_run = dry_run;
     process.hub = !hub_config.empty();
     process.controllers = {with_options(options)};
     process.elsewhere = [this](const kube::Access& access) -> sim::Network* {
@@ -204,6 +209,7 @@ class MachinesTest : public testing::Test {
   std::map<std::string, std::unique_ptr<Cluster>> workloads;  // by "namespace/name"
   std::function<sim::Treatment(const sim::Sending&)> treat, treat_workload;
   std::vector<std::string> sent;
+  bool dry_run = false;
   std::optional<replica::ModelProcess> careen;
 
  private:

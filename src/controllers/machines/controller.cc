@@ -29,8 +29,9 @@ constexpr const char *kConnected = "careen_cluster_connected", *kSilence = "care
 constexpr size_t kMostShown = 50;
 // Many times as many as one careen is meant for. Beyond it a cluster waits, and says so.
 constexpr size_t kMostClusters = 2000;
-// How long a cluster that nobody needs is kept for the sake of the labels on its Nodes.
-constexpr io::Duration kLongestFarewell = io::minutes{1};
+// How long a cluster that nobody needs is kept for the sake of the labels on its Nodes: while there is a Secret to
+// reach it by it may come back, and without one it is most probably deleted.
+constexpr io::Duration kLongestFarewell = io::minutes{15}, kFarewellWithoutSecret = io::minutes{1};
 constexpr io::Duration kLookAgain = io::seconds{5};
 
 std::string keyed(std::string_view what, std::string_view name) { return std::string(what) + std::string(name); }
@@ -84,6 +85,7 @@ Controller::Core::Core(controllers::Host host, ControllerOptions wanted)
   new_writer();
   machines.on_version([this] {
     new_writer();
+    if (doors) doors->follow(machines.resource().version);
     wake_all();
   });
   changes.push_back(machines.store().subscribe(
@@ -99,6 +101,30 @@ Controller::Core::Core(controllers::Host host, ControllerOptions wanted)
         std::make_unique<kube::Index<Host>>(hosts->store(), [](const Host& one) { return std::vector{one.uid}; });
     changes.push_back(
         hosts->store().subscribe([this](const Host* before, const Host* after) { host_changed(before, after); }));
+  }
+  if (options.upgrade_windows) {
+    doors = std::make_unique<UpgradeDoors>(
+        UpgradeDoorsParts{.loop = p.loop,
+                          .client = p.client,
+                          .atoms = p.atoms,
+                          .pauses = p.pauses,
+                          .events = p.events,
+                          .problems = p.problems,
+                          .log = p.log,
+                          .dry_run = p.dry_run,
+                          .watch = [this](std::string_view name) { return p.watches.parts(name); },
+                          .changed = [this] { on_change.tell(); }});
+  }
+  if (options.pause_health_checks) {
+    checks = std::make_unique<HealthChecks>(HealthChecksParts{
+        .loop = p.loop,
+        .problems = p.problems,
+        .log = p.log,
+        .dry_run = p.dry_run,
+        .machines = by_cluster,
+        .workload = [this](const std::string& cluster) { return find_workload(cluster); },
+        .changed = [this] { on_change.tell(); },
+        .out_changed = [this](const std::string& cluster) { queue.wake(keyed(kClusterKey, cluster)); }});
   }
   shown = p.metrics.before_scrape_while([this] {
     meters.show_work(p.loop.now());
@@ -142,6 +168,7 @@ void Controller::Core::machine_changed(const Machine* before, const Machine* aft
 
 void Controller::Core::node_changed(const std::string& cluster, const Node* before, const Node* after) {
   if (!running) return;
+  if (checks) checks->node_changed(cluster, before, after);
   const std::string key = node_key(cluster, (after ? after : before)->name);
   by_node.for_each(key, [this](const Machine& one) { queue.wake(keyed(kMachineKey, one.key())); });
   if (after && after->marked()) queue.wake(keyed(kNodeKey, key));
@@ -168,6 +195,7 @@ void Controller::Core::wake_cluster(const std::string& cluster) {
   on_change.tell();
   by_cluster.for_each(cluster, [this](const Machine& one) { queue.wake(keyed(kMachineKey, one.key())); });
   queue.wake(keyed(kClusterKey, cluster));
+  if (checks) checks->cluster_changed(cluster);
 }
 
 void Controller::Core::wake_all() {
@@ -178,20 +206,28 @@ void Controller::Core::wake_all() {
 
 const budget::Pause* Controller::Core::pause() const { return p.pauses.of(""); }
 
-const Workload* Controller::Core::workload_of(const Machine& machine) const {
-  const auto found = workloads.find(machine.cluster_key());
+Workload* Controller::Core::find_workload(std::string_view cluster) const {
+  const auto found = workloads.find(cluster);
   return found == workloads.end() ? nullptr : found->second.get();
 }
 
-// Usually one Machine says that a Node is its own. Where several do, as while a host is used again under its name, the
-// Node says whose it is: those in its cluster who can write that can harm nobody but those Machines.
+// Some Machine needs its cluster, or its health checks are held back for one.
+bool Controller::Core::is_needed(const std::string& cluster) const {
+  return needs.contains(cluster) || (checks && checks->anybody_out(cluster));
+}
+
+// Usually one Machine says that a Node is its own, and the Node says nothing else. Where several do, or a name is used
+// again while its last Machine is still there, the Node says whose it is: those in its cluster who can write that can
+// harm nobody but those Machines.
 const Machine* Controller::Core::owner_of(const std::string& cluster, const Node& node) const {
   const std::string key = node_key(cluster, node.name);
   const bool sole = by_node.count(key) == 1;
   const Machine* owner = nullptr;
   by_node.for_each(key, [&](const Machine& one) {
-    const bool named = node.machine == one.name && (node.machine_ns.empty() || node.machine_ns == one.ns);
-    if (sole || named) owner = &one;
+    // Atoms of two clusters are never the same.
+    const bool same_namespace = node.machine_ns.empty() || node.machine_ns == one.ns.view();
+    const bool named = node.machine == one.name && same_namespace;
+    if (named || (sole && node.machine.empty())) owner = &one;
   });
   return owner;
 }
@@ -215,7 +251,7 @@ World Controller::Core::world(const Machine& machine) const {
   world.host = host_behind(machine);
   world.pause = pause();
   if (machine.node.empty()) return world;
-  const Workload* const workload = workload_of(machine);
+  const Workload* const workload = find_workload(machine.cluster_key());
   world.sight = Sight::connecting;
   if (!workload || workload->state() == Workload::State::connecting) return world;
   if (workload->state() == Workload::State::failing) {
@@ -224,13 +260,13 @@ World Controller::Core::world(const Machine& machine) const {
     return world;
   }
   const Node* const node = workload->nodes()->find(machine.node);
-  if (!node) {
-    world.sight = Sight::gone;
-  } else if (owner_of(workload->key(), *node) != &machine) {
-    world.sight = Sight::disputed;
-  } else {
+  const Machine* const owner = node ? owner_of(workload->key(), *node) : nullptr;
+  if (owner == &machine) {
     world.sight = Sight::seen;
     world.node = node;
+  } else {
+    world.sight = node && !owner ? Sight::disputed : Sight::gone;
+    if (owner) world.trouble = fmt::format("is that of Machine {} now", owner->key());
   }
   return world;
 }
@@ -270,6 +306,7 @@ void Controller::Core::decide_machine(const std::string& name) {
   observe(seen, memory, now);
   Decision decision = decide(seen, memory, options.relay, now);
   count(name, machine->cluster_key(), decision.phase);
+  if (checks) checks->decided(*machine, decision.out);
   meters.reconciles(decision.wake ? "requeue_after" : "success").add();
   meters.reconcile_time.observe(io::to_seconds(p.loop.now() - begun));
   if (decision.wake) queue.wake_at(key, io::steady_at(p.loop, *decision.wake));
@@ -286,9 +323,13 @@ void Controller::Core::decide_machine(const std::string& name) {
   if (decision.node) {
     acting.spawn(write_node(key, machine->cluster_key(), machine->node, std::move(*decision.node)));
   } else if (decision.machine) {
-    acting.spawn(write_machine(key, name, std::move(*decision.machine), seen.sight));
+    acting.spawn(write_machine(key, name, std::move(*decision.machine), seen.sight, pause_guard.changes()));
   } else {
-    if (!needs_cluster(*machine) && decision.phase == Phase::disabled && !decision.out) memories.erase(name);
+    const bool is_over = decision.phase == Phase::disabled && !decision.out && !decision.wake;
+    if (!needs_cluster(*machine)) {
+      if (is_over) memories.erase(name);
+      if (!machine->node.empty()) queue.wake(keyed(kNodeKey, node_key(machine->cluster_key(), machine->node)));
+    }
     queue.succeeded(key);
     p.problems.clear(key);
     done(key);
@@ -307,9 +348,9 @@ void Controller::Core::decide_host(const std::string& name) {
   tell_trouble(name, decision.machine, decision.trouble);
   if (p.dry_run) return done(key);
   if (decision.hold) {
-    acting.spawn(write_host(key, name, *decision.hold, decision.machine));
+    acting.spawn(write_host(key, name, *decision.hold, decision.machine, pause_guard.changes()));
   } else if (decision.reboot) {
-    acting.spawn(reboot_once(key, name, decision.reboot->machine));
+    acting.spawn(reboot_once(key, name, decision.reboot->machine, pause_guard.changes()));
   } else {
     queue.succeeded(key);
     p.problems.clear(key);
@@ -317,11 +358,20 @@ void Controller::Core::decide_host(const std::string& name) {
   }
 }
 
+// Nobody needs it, and there was time enough for the labels on its Nodes.
+bool Controller::Core::is_given_up(const std::string& cluster) const {
+  const auto since = closing.find(cluster);
+  if (since == closing.end()) return false;
+  const Workload* const workload = find_workload(cluster);
+  const bool has_secret = workload && workload->has_secret();
+  return p.loop.now() >= since->second + (has_secret ? kLongestFarewell : kFarewellWithoutSecret);
+}
+
 // Connected as long as somebody needs it, and a little longer if there is something of careen's on its Nodes.
 void Controller::Core::decide_cluster(const std::string& name) {
   const std::string key = keyed(kClusterKey, name);
   const auto known = workloads.find(name);
-  if (needs.contains(name)) {
+  if (is_needed(name)) {
     closing.erase(name);
     if (known == workloads.end() && workloads.size() >= kMostClusters) {
       p.problems.raise(kTooMany, fmt::format("{} clusters are connected, which is as many as there may be: cluster {} "
@@ -342,7 +392,13 @@ void Controller::Core::decide_cluster(const std::string& name) {
                           .guard = p.abroad.guard,
                           .unseen = unseen,
                           .node_changed = node_tell,
-                          .state_changed = [this, name] { wake_cluster(name); }};
+                          .state_changed = [this, name] { wake_cluster(name); },
+                          .health_check_changed = {}};
+      if (checks) {
+        parts.health_check_changed = [this, name](const HealthCheck* before, const HealthCheck* after) {
+          checks->check_changed(name, before, after);
+        };
+      }
       workloads.emplace(name,
                         std::make_unique<Workload>(std::move(parts), name.substr(0, slash), name.substr(slash + 1)));
       on_change.tell();
@@ -353,16 +409,16 @@ void Controller::Core::decide_cluster(const std::string& name) {
     queue.forget(key);
     return done(key);
   }
-  const io::Steady since = closing.try_emplace(name, p.loop.now()).first->second;
-  bool marked = false;
-  if (const auto* nodes = known->second->nodes()) {
+  closing.try_emplace(name, p.loop.now());
+  const bool may_wait = !is_given_up(name) && !p.dry_run;
+  bool marked = may_wait && checks && !checks->held(name).empty();
+  if (const auto* nodes = may_wait ? known->second->nodes() : nullptr) {
     nodes->for_each([&](const Node& node) {
       if (!node.marked()) return;
       marked = true;
       queue.wake(keyed(kNodeKey, node_key(name, node.name)));
     });
   }
-  const bool may_wait = p.loop.now() < since + kLongestFarewell && !p.dry_run;
   const bool asked_first = known->second->state() == Workload::State::connecting;
   if ((may_wait && (marked || asked_first)) || known->second->busy()) {
     queue.wake_at(key, p.loop.now() + kLookAgain);
@@ -376,7 +432,16 @@ void Controller::Core::decide_cluster(const std::string& name) {
   done(key);
 }
 
-// A Node that is no Machine's, and has labels of careen's.
+// It is no Machine's, or that of one that is out of careen's care and tries no more to take its labels off it.
+bool Controller::Core::is_left_alone(const std::string& cluster, const Node& node) const {
+  if (by_node.count(node_key(cluster, node.name)) == 0) return true;
+  const Machine* const owner = owner_of(cluster, node);
+  if (!owner || needs_cluster(*owner)) return false;
+  const auto memory = memories.find(owner->key());
+  return memory == memories.end() || memory->second.node_failures >= kTries;
+}
+
+// A Node that nobody else looks after, and has labels of careen's.
 void Controller::Core::decide_node(const std::string& name) {
   const std::string key = keyed(kNodeKey, name);
   const size_t slash = name.rfind('/');
@@ -385,7 +450,8 @@ void Controller::Core::decide_node(const std::string& name) {
   const auto* const nodes = workload == workloads.end() ? nullptr : workload->second->nodes();
   const Node* const node = nodes ? nodes->find(name.substr(slash + 1)) : nullptr;
   std::optional<NodeWrite> write;
-  if (node && !p.dry_run && by_node.count(name) == 0 && may_be_of(*node, cluster)) write = tidy(*node);
+  const bool alone = node && is_left_alone(cluster, *node) && may_be_of(*node, cluster);
+  if (alone && !p.dry_run && !is_given_up(cluster)) write = tidy(*node);
   if (write) {
     acting.spawn(write_node(key, cluster, node->name, std::move(*write)));
     return;
@@ -449,6 +515,7 @@ void Controller::Core::forget(const std::string& machine) {
   const std::string key = keyed(kMachineKey, machine);
   count_no_more(machine);
   memories.erase(machine);
+  if (checks) checks->forget(machine);
   rehearsed.erase(machine);
   p.problems.clear(key);
   queue.forget(key);
@@ -476,6 +543,8 @@ Task<void> Controller::lead() {
   core.running = true;
   for (const auto& [cluster, count] : core.needs) core.queue.wake(keyed(kClusterKey, cluster));
   core.wake_all();
+  if (core.doors) core.acting.spawn(core.doors->lead());
+  if (core.checks) core.acting.spawn(core.checks->lead());
   while (!core.stopping) {
     const std::string key = co_await core.queue.next();
     if (core.stopping) {
@@ -491,6 +560,8 @@ Task<void> Controller::stop() {
   core.stopping = true;
   core.queue.clear();
   while (core.queue.working() > 0) co_await core.queue.idle().wait();
+  if (core.doors) co_await core.doors->stop();
+  if (core.checks) co_await core.checks->stop();
 }
 
 bool Controller::running() const { return core_->running; }
@@ -498,6 +569,7 @@ bool Controller::running() const { return core_->running; }
 void Controller::clock_stepped(io::Duration by) {
   for (auto& [name, memory] : core_->memories) memory.clock_stepped(by);
   core_->wake_all();
+  if (core_->doors) core_->doors->clock_stepped();
 }
 
 std::unique_ptr<controllers::Picture> Controller::picture() const {
@@ -511,7 +583,9 @@ std::unique_ptr<controllers::Picture> Controller::picture() const {
                        .since = workload->since(),
                        .nodes = workload->nodes() ? workload->nodes()->size() : 0,
                        .phases = {},
-                       .busy = {}};
+                       .busy = {},
+                       .upgrades = core.doors ? core.doors->shown(name) : std::string(),
+                       .held_checks = core.checks ? core.checks->held(name) : std::vector<std::string>()};
     const auto tally = core.tallies.find(name);
     if (tally != core.tallies.end()) {
       for (size_t i = 0; i < kPhases; ++i) {
@@ -539,6 +613,10 @@ std::optional<std::string> Controller::document_of(std::string_view object) cons
   ShownMachine shown{
       .machine = machine, .node = seen.node, .now = core.p.loop.wall_now(), .decision = {}, .host = {}, .trouble = {}};
   shown.decision = decide(seen, memory, core.options.relay, core.p.loop.wall_now());
+  const std::string upgrades = core.doors ? core.doors->shown(machine->cluster_key()) : std::string();
+  if (!upgrades.empty()) {
+    shown.decision.why.add(Why::Verdict::note, fmt::format("an upgrade of its cluster: {}", upgrades));
+  }
   if (seen.host) {
     const PowerDecision power = decide_power(core.power_world(*seen.host));
     shown.host = fmt::format("{}: {}", seen.host->key(), name_of(power.power));

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -14,8 +15,10 @@
 #include "budget/pause_guard.h"
 #include "controllers/machines/controller.h"
 #include "controllers/machines/controller_options.h"
+#include "controllers/machines/health_checks.h"
 #include "controllers/machines/machine_watch.h"
 #include "controllers/machines/power.h"
+#include "controllers/machines/upgrade_doors.h"
 #include "controllers/machines/workload.h"
 #include "io/subscription.h"
 #include "io/sync.h"
@@ -54,7 +57,10 @@ struct Controller::Core {
   World world(const Machine& machine) const;
   PowerWorld power_world(const Host& host) const;
   const Host* host_behind(const Machine& machine) const;
-  const Workload* workload_of(const Machine& machine) const;
+  Workload* find_workload(std::string_view cluster) const;
+  bool is_needed(const std::string& cluster) const;
+  bool is_given_up(const std::string& cluster) const;
+  bool is_left_alone(const std::string& cluster, const Node& node) const;
   // Whose the Node of that name is; null: nobody's, or it is disputed.
   const Machine* owner_of(const std::string& cluster, const Node& node) const;
   const budget::Pause* pause() const;
@@ -66,9 +72,11 @@ struct Controller::Core {
 
   // Writing (controller_writes.cc).
   io::Task<void> write_node(std::string key, std::string cluster, std::string node, NodeWrite what);
-  io::Task<void> write_machine(std::string key, std::string name, MachineWrite what, Sight sight);
-  io::Task<void> write_host(std::string key, std::string name, HostWrite what, std::string machine);
-  io::Task<void> reboot_once(std::string key, std::string name, std::string machine);
+  // `pauses`: how often what is paused had changed when it was decided.
+  io::Task<void> write_machine(std::string key, std::string name, MachineWrite what, Sight sight, uint64_t pauses);
+  io::Task<void> write_host(std::string key, std::string name, HostWrite what, std::string machine, uint64_t pauses);
+  io::Task<void> reboot_once(std::string key, std::string name, std::string machine, uint64_t pauses);
+  std::function<budget::PauseGuard::Write(budget::PauseGuard::Write)> unless_paused(uint64_t pauses);
   void settle(const std::string& key, const kube::WriteResult& result, std::string_view what);
   void tell_of(const Machine& machine, const MachineWrite& what);
   void tell_trouble(const std::string& host, const std::string& machine, const std::optional<HostTrouble>& trouble);
@@ -102,6 +110,8 @@ struct Controller::Core {
   std::map<std::string, std::string, std::less<>> troubles;  // of hosts, as they were told
   budget::PauseGuard pause_guard;
   io::Hub<> on_change;
+  std::unique_ptr<UpgradeDoors> doors;   // null: Clusters are nobody's business
+  std::unique_ptr<HealthChecks> checks;  // null: nor are health checks
   bool running = false, stopping = false;
   std::vector<io::Subscription> changes;
   std::shared_ptr<void> shown;  // while metrics are set before each scrape

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "controllers/machines/controller_core.h"
+#include "controllers/machines/event_about.h"
 #include "controllers/machines/names.h"
 #include "io/problems.h"
 #include "kube/client.h"
@@ -24,6 +25,11 @@ void set_annotation(Json& patch, std::string_view name, const std::optional<bool
 }
 
 }  // namespace
+
+// The write belongs to a decision that was made when what is paused had changed so often.
+std::function<budget::PauseGuard::Write(budget::PauseGuard::Write)> Controller::Core::unless_paused(uint64_t pauses) {
+  return [this, pauses](budget::PauseGuard::Write write) { return pause_guard.carry(pauses, std::move(write)); };
+}
 
 // What became of a write. The key is decided on again in any case: what it finds then is the world.
 void Controller::Core::settle(const std::string& key, const WriteResult& result, std::string_view what) {
@@ -65,7 +71,8 @@ Task<void> Controller::Core::write_node(std::string key, std::string cluster, st
   settle(key, result, fmt::format("writing the labels of node {}", name));
 }
 
-Task<void> Controller::Core::write_machine(std::string key, std::string name, MachineWrite what, Sight sight) {
+Task<void> Controller::Core::write_machine(std::string key, std::string name, MachineWrite what, Sight sight,
+                                           uint64_t pauses) {
   const Machine* const decided = machines.store().find(name);
   if (!decided) {
     queue.wake(key);
@@ -95,9 +102,7 @@ Task<void> Controller::Core::write_machine(std::string key, std::string name, Ma
   kube::WriteRequest request{
       .ns = std::string(machine.ns.view()), .name = machine.name, .body = patch.dump(), .version = version};
   if (what.lets_go) {
-    request.carry = [this, pauses = pause_guard.changes()](budget::PauseGuard::Write write) {
-      return pause_guard.carry(pauses, std::move(write));
-    };
+    request.carry = unless_paused(pauses);
   }
   const auto is_so = [&what](const Machine& now) {
     return (!what.hook || now.hooked == *what.hook) && (!what.approve || now.asked == Asked::granted) &&
@@ -109,7 +114,8 @@ Task<void> Controller::Core::write_machine(std::string key, std::string name, Ma
   settle(key, result, "writing the Machine");
 }
 
-Task<void> Controller::Core::write_host(std::string key, std::string name, HostWrite what, std::string machine) {
+Task<void> Controller::Core::write_host(std::string key, std::string name, HostWrite what, std::string machine,
+                                        uint64_t pauses) {
   const Host* const host = hosts->store().find(name);
   if (!host) {
     queue.wake(key);
@@ -121,9 +127,7 @@ Task<void> Controller::Core::write_host(std::string key, std::string name, HostW
   kube::WriteRequest request{
       .ns = std::string(host->ns.view()), .name = host->name, .body = patch.dump(), .version = host->version};
   if (what.hold_off) {
-    request.carry = [this, pauses = pause_guard.changes()](budget::PauseGuard::Write write) {
-      return pause_guard.carry(pauses, std::move(write));
-    };
+    request.carry = unless_paused(pauses);
   }
   const WriteResult result =
       co_await host_writer->write(std::move(request), [&](const Host& now) { return now.held_off == what.hold_off; });
@@ -140,7 +144,7 @@ Task<void> Controller::Core::write_host(std::string key, std::string name, HostW
 }
 
 // First the Machine says that it was done: twice would be worse than never.
-Task<void> Controller::Core::reboot_once(std::string key, std::string name, std::string machine) {
+Task<void> Controller::Core::reboot_once(std::string key, std::string name, std::string machine, uint64_t pauses) {
   const Machine* const asks = machines.store().find(machine);
   if (!asks || !hosts->store().find(name)) {
     queue.wake(key);
@@ -151,8 +155,19 @@ Task<void> Controller::Core::reboot_once(std::string key, std::string name, std:
   patch.set({"metadata", "annotations", kRebootHost}, kDone);
   const Machine told = *asks;
   const auto writer = machine_writer;
-  const WriteResult said = co_await writer->write(
-      {.ns = std::string(told.ns.view()), .name = told.name, .body = patch.dump(), .version = told.version});
+  const auto failed = [this, name](const Machine& whose) {
+    record(whose, "Warning", "HostRebootFailed",
+           fmt::format("host {} could not be told to reboot; set {}={} again", name, kRebootHost, kRequested));
+  };
+  const WriteResult said =
+      co_await writer->write({.ns = std::string(told.ns.view()),
+                              .name = told.name,
+                              .body = patch.dump(),
+                              .version = told.version,
+                              .carry = unless_paused(pauses)},
+                             [](const Machine& now) { return now.reboot_host && *now.reboot_host == kDone; });
+  // Without an answer nobody knows whether it was this write.
+  if (said.fate == WriteFate::already) failed(told);
   if (said.fate != WriteFate::written) co_return settle(key, said, "writing the Machine");
   Json reboot = Json::object();
   const Host* const host = hosts->store().find(name);
@@ -168,8 +183,7 @@ Task<void> Controller::Core::reboot_once(std::string key, std::string name, std:
   if (result.done()) {
     record(told, "Normal", "HostReboot", fmt::format("host {} is rebooted once", name));
   } else {
-    record(told, "Warning", "HostRebootFailed",
-           fmt::format("host {} could not be told to reboot; set {}={} again", name, kRebootHost, kRequested));
+    failed(told);
   }
   settle(key, result, "writing the BareMetalHost");
 }
@@ -204,21 +218,10 @@ void Controller::Core::tell_trouble(const std::string& host, const std::string& 
   if (one && !p.dry_run) record(*one, "Warning", trouble->reason, trouble->message);
 }
 
-// The role of the program that careen replaces allows events of the older API only.
 void Controller::Core::record(const Machine& machine, const char* type, std::string_view reason, std::string note) {
-  kube::EventRecord event;
-  event.api = kube::EventRecord::Api::core_v1;
-  event.regarding = {machines.resource().api_version(),
-                     machines.resource().kind,
-                     std::string(machine.ns.view()),
-                     machine.name,
-                     machine.uid,
-                     std::to_string(machine.version)};
-  event.type = type;
-  event.reason = reason;
-  event.note = std::move(note);
-  event.controller = kEventSource;
-  p.events.record(std::move(event));
+  p.events.record(event_about(machines.resource(),
+                              {std::string(machine.ns.view()), machine.name, machine.uid, machine.version}, type,
+                              reason, std::move(note)));
 }
 
 }  // namespace careen::machines

@@ -128,12 +128,13 @@ class Decider {
         why.add(Verdict::error, fmt::format("Node {}: its cluster cannot be asked: {}", machine_.node, world_.trouble));
         return;
       case Sight::gone:
-        why.add(Verdict::no, fmt::format("Node {}: its cluster has no such Node", machine_.node));
+        why.add(Verdict::no, fmt::format("Node {}: {}", machine_.node,
+                                         world_.trouble.empty() ? "its cluster has no such Node" : world_.trouble));
         return;
       case Sight::disputed:
-        why.add(Verdict::error,
-                fmt::format("Node {}: other Machines have it, too, and it does not say that it is of this one",
-                            machine_.node));
+        why.add(Verdict::error, fmt::format("Node {}: it does not say that it is of this Machine: it names another "
+                                            "one, or none while several have it",
+                                            machine_.node));
         return;
       case Sight::seen:
         why.add(world_.node->maintained ? Verdict::yes : Verdict::no,

@@ -33,8 +33,8 @@ enum class Sight {
   no_node,     // the Machine has none yet
   connecting,  // its cluster is asked for the first time
   unseen,      // its cluster cannot be asked
-  gone,        // its cluster has no such Node
-  disputed,    // other Machines claim that Node, and it is not said to be this one's
+  gone,        // its cluster has no such Node, or it is another Machine's now
+  disputed,    // nobody can say whose that Node is
   seen,
 };
 
@@ -42,7 +42,7 @@ struct World {
   const Machine* machine = nullptr;
   Sight sight = Sight::no_node;
   const Node* node = nullptr;  // where it is seen
-  std::string trouble;         // why it cannot be seen, for people
+  std::string trouble;         // why it cannot be seen, or whose it is now, for people
   const Host* host = nullptr;  // that the Machine runs on, where hosts are powered; null: not known
   const budget::Pause* pause = nullptr;
 };

@@ -38,6 +38,12 @@ std::shared_ptr<const controllers::Choice> with_flags(CLI::App& command) {
                    "approved by the last one");
   command.add_flag("--skip-remediation,!--no-skip-remediation", relay.skip_remediation,
                    "Keep MachineHealthChecks away from a Machine in maintenance, until it is back [true]");
+  command.add_flag("--upgrade-windows", choice->options().upgrade_windows,
+                   "Let Cluster API begin the upgrade of a cluster only in the window that the annotation "
+                   "careen.dev/upgrade-window of its Cluster names");
+  command.add_flag("--pause-node-health-checks", choice->options().pause_health_checks,
+                   "Hold the NodeHealthChecks of workload clusters back while a Machine is in maintenance, until it is "
+                   "back");
   command.option_defaults()->group(usual);
   return choice;
 }

@@ -137,7 +137,7 @@ class MachineReader {
 
 class NodeReader {
  public:
-  explicit NodeReader(AtomPool& atoms) : atoms_(atoms) {}
+  NodeReader(AtomPool& atoms, NodeLabels labels) : atoms_(atoms), labels_(labels) {}
 
   io::Result<Node> read(RawObject& raw) {
     raw::each_field(raw.object, [&](Key key, value& field) {
@@ -151,6 +151,7 @@ class NodeReader {
       });
     });
     node_.deleting = !meta_.deleted.empty();
+    std::ranges::sort(node_.labels, {}, [](const auto& label) { return label.first.view(); });
     return finish(meta_, std::move(node_));
   }
 
@@ -169,6 +170,7 @@ class NodeReader {
     });
   }
   void read_label(std::string_view label, std::string_view text) {
+    if (labels_ == NodeLabels::all) node_.labels.emplace_back(atoms_.intern(label), atoms_.intern(text));
     if (label == kMaintenanceState) node_.maintained = true;
     if (label == kMachineDeleted) node_.machine_deleted = atoms_.intern(text);
     if (label == kMachineMaintenance) node_.machine_maintenance = atoms_.intern(text);
@@ -183,6 +185,7 @@ class NodeReader {
   }
 
   AtomPool& atoms_;
+  const NodeLabels labels_;
   raw::Meta meta_;
   Node node_;
 };
@@ -259,7 +262,7 @@ bool Node::same_facts(const Node& other) const {
          machine_maintenance == other.machine_maintenance && approval_of_deletion == other.approval_of_deletion &&
          approval_of_maintenance == other.approval_of_maintenance && machine == other.machine &&
          machine_ns == other.machine_ns && cluster == other.cluster && ready == other.ready &&
-         deleting == other.deleting;
+         deleting == other.deleting && labels == other.labels;
 }
 
 bool Host::same_facts(const Host& other) const {
@@ -276,11 +279,11 @@ io::Result<Machine> read_machine(RawObject& raw, AtomPool& atoms) {
 io::Result<Machine> read_machine(std::string_view json, AtomPool& atoms) {
   return raw::on_text("a Machine", json, [&](RawObject& raw) { return read_machine(raw, atoms); });
 }
-io::Result<Node> read_node(RawObject& raw, AtomPool& atoms) {
-  return raw::guarded("a Node", [&] { return NodeReader(atoms).read(raw); });
+io::Result<Node> read_node(RawObject& raw, AtomPool& atoms, NodeLabels labels) {
+  return raw::guarded("a Node", [&] { return NodeReader(atoms, labels).read(raw); });
 }
-io::Result<Node> read_node(std::string_view json, AtomPool& atoms) {
-  return raw::on_text("a Node", json, [&](RawObject& raw) { return read_node(raw, atoms); });
+io::Result<Node> read_node(std::string_view json, AtomPool& atoms, NodeLabels labels) {
+  return raw::on_text("a Node", json, [&](RawObject& raw) { return read_node(raw, atoms, labels); });
 }
 io::Result<Host> read_host(RawObject& raw, AtomPool& atoms) {
   return raw::guarded("a BareMetalHost", [&] { return HostReader(atoms).read(raw); });

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "io/result.h"
@@ -63,6 +64,7 @@ struct Node {
   kube::Atom machine, machine_ns, cluster;  // by its annotations; anybody in that cluster can write them
   bool ready = false;
   bool deleting = false;
+  std::vector<std::pair<kube::Atom, kube::Atom>> labels;  // all of them, for whoever asked; sorted by key
 
   const std::string& key() const { return name; }
   bool same_facts(const Node& other) const;
@@ -95,8 +97,10 @@ struct Host {
 
 io::Result<Machine> read_machine(kube::RawObject& raw, kube::AtomPool& atoms);
 io::Result<Machine> read_machine(std::string_view json, kube::AtomPool& atoms);
-io::Result<Node> read_node(kube::RawObject& raw, kube::AtomPool& atoms);
-io::Result<Node> read_node(std::string_view json, kube::AtomPool& atoms);
+// The labels that careen knows, or all of them besides.
+enum class NodeLabels { own, all };
+io::Result<Node> read_node(kube::RawObject& raw, kube::AtomPool& atoms, NodeLabels labels = NodeLabels::own);
+io::Result<Node> read_node(std::string_view json, kube::AtomPool& atoms, NodeLabels labels = NodeLabels::own);
 io::Result<Host> read_host(kube::RawObject& raw, kube::AtomPool& atoms);
 io::Result<Host> read_host(std::string_view json, kube::AtomPool& atoms);
 

@@ -36,6 +36,8 @@ inline constexpr std::string_view kMachineMaintenance =
     "runtime-extension-maintenance-controller.cloud.sap/machine-maintenance";
 inline constexpr std::string_view kApproveMaintenance =
     "runtime-extension-maintenance-controller.cloud.sap/approve-maintenance";
+// A label of the objects of Cluster API that are about one cluster: its name.
+inline constexpr std::string_view kClusterLabel = "cluster.x-k8s.io/cluster-name";
 // Annotations of a Node, by Cluster API: whose it is.
 inline constexpr std::string_view kMachineOfNode = "cluster.x-k8s.io/machine";
 inline constexpr std::string_view kNamespaceOfNode = "cluster.x-k8s.io/cluster-namespace";
@@ -52,6 +54,15 @@ inline constexpr std::string_view kHostDetached = "baremetalhost.metal3.io/detac
 inline constexpr std::string_view kRebootHost = "careen.dev/reboot-host";
 inline constexpr std::string_view kDone = "done";
 
+// In the pauseRequests of a NodeHealthCheck. One for all Machines: it is there while any of them is out.
+inline constexpr std::string_view kPauseRequest = "careen.dev/machine-maintenance";
+
+// Annotations of a Cluster: when Cluster API may begin to upgrade it (windows/window_text.h), and what keeps it from
+// beginning. Whatever begins like the hook does; this one is careen's own.
+inline constexpr std::string_view kUpgradeWindow = "careen.dev/upgrade-window";
+inline constexpr std::string_view kUpgradeHook = "before-upgrade.hook.cluster.cluster.x-k8s.io/careen-window";
+inline constexpr std::string_view kUpgradeHookValue = "careen";
+
 inline constexpr std::string_view kLock = "runtime-extension-maintenance-controller";
 inline constexpr std::string_view kEventSource = "Machine";
 
@@ -59,8 +70,10 @@ inline constexpr std::string_view kGroup = "cluster.x-k8s.io";
 // The versions of that group that careen reads, the newest first.
 inline constexpr std::string_view kVersions[] = {"v1beta2", "v1beta1"};
 
-extern const kube::Resource kMachines;  // in the newest version
-extern const kube::Resource kHosts;     // baremetalhosts.metal3.io v1alpha1
+extern const kube::Resource kMachines;      // in the newest version
+extern const kube::Resource kClusters;      // in the newest version
+extern const kube::Resource kHosts;         // baremetalhosts.metal3.io v1alpha1
+extern const kube::Resource kHealthChecks;  // nodehealthchecks.remediation.medik8s.io v1alpha1
 extern const kube::Resource kSecrets;
 
 }  // namespace careen::machines

@@ -37,6 +37,11 @@ std::string document_of(const ShownCluster& cluster) {
     Members busy(members.next("busy"), '[', ']');
     for (const ShownCluster::Busy& one : cluster.busy) append_busy(busy.next(), one);
   }
+  if (!cluster.upgrades.empty()) append_json(members.next("upgrades"), cluster.upgrades);
+  if (!cluster.held_checks.empty()) {
+    Members checks(members.next("pausedHealthChecks"), '[', ']');
+    for (const std::string& check : cluster.held_checks) append_json(checks.next(), check);
+  }
   if (!cluster.trouble.empty()) append_json(members.next("error"), cluster.trouble);
   return out;
 }
@@ -83,11 +88,12 @@ std::string document_of_machine(const ShownMachine& shown) {
 }
 
 std::optional<controllers::Entry> entry_of(const kube::EventRecord& event, io::Wall time) {
-  if (event.regarding.kind != kMachines.kind || event.controller != kEventSource) return std::nullopt;
+  const std::string& kind = event.regarding.kind;
+  if ((kind != kMachines.kind && kind != kClusters.kind) || event.controller != kEventSource) return std::nullopt;
   return controllers::Entry{
       .time = time,
       .kind = event.type == "Warning" ? controllers::Entry::Kind::error : controllers::Entry::Kind::maintenance,
-      .text = fmt::format("Machine {}/{}: {}", event.regarding.ns, event.regarding.name, event.note)};
+      .text = fmt::format("{} {}/{}: {}", kind, event.regarding.ns, event.regarding.name, event.note)};
 }
 
 }  // namespace careen::machines

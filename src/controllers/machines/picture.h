@@ -31,6 +31,8 @@ struct ShownCluster {
     Phase phase;
   };
   std::vector<Busy> busy;
+  std::string upgrades;                  // whether one may begin; empty: whenever it likes
+  std::vector<std::string> held_checks;  // health checks that careen holds back
 };
 
 struct ShownMachine {

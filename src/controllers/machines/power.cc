@@ -73,9 +73,8 @@ std::string_view name_of(Power power) {
 }
 
 bool belongs(const Host& host, const Machine& machine) {
-  if (host.consumer.empty()) return host.ns == machine.ns;
   const bool same_namespace = host.consumer_ns.empty() ? host.ns == machine.ns : host.consumer_ns == machine.ns;
-  return same_namespace && (machine.infrastructure.empty() || host.consumer == machine.infrastructure);
+  return same_namespace && !host.consumer.empty() && host.consumer == machine.infrastructure;
 }
 
 PowerDecision decide_power(const PowerWorld& world) {

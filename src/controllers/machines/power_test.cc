@@ -172,17 +172,18 @@ TEST_F(DecidePowerTest, OnlyItsConsumerHasItPowered) {
   EXPECT_FALSE(decide().hold);
   EXPECT_EQ(trouble(), "HostOfAnother");
   machine.infrastructure = {};
-  EXPECT_TRUE(belongs(host, machine)) << "it does not say";
+  EXPECT_FALSE(belongs(host, machine)) << "it does not say";
+  machine.infrastructure = atom("i1");
   machine.ns = atom("others");
   EXPECT_FALSE(belongs(host, machine));
   host.consumer_ns = atom("others");
   EXPECT_TRUE(belongs(host, machine));
   host.consumer_ns = {};
   EXPECT_FALSE(belongs(host, machine)) << "that of the host then";
-  host.consumer = {};
-  EXPECT_FALSE(belongs(host, machine)) << "nobody's host can be named by its own namespace only";
   machine.ns = atom("fleet");
   EXPECT_TRUE(belongs(host, machine));
+  host.consumer = {};
+  EXPECT_FALSE(belongs(host, machine)) << "nobody has it";
 }
 
 // One of several Machines that have it is enough, as while one replaces another.

@@ -53,12 +53,15 @@ struct Workload::Connection {
       : owner(&whose),
         cluster({p.loop, p.random, p.metrics, p.problems, p.log}, key, std::move(access), p.connect),
         client(cluster.make_client()),
-        nodes(cluster.watched<Node>({.resource = kube::resources::nodes},
-                                    [this](kube::RawObject& raw) { return read_node(raw, cluster.atoms()); })),
+        node_labels(p.health_check_changed ? NodeLabels::all : NodeLabels::own),
+        nodes(cluster.watched<Node>(
+            {.resource = kube::resources::nodes},
+            [this](kube::RawObject& raw) { return read_node(raw, cluster.atoms(), node_labels); })),
         writer(
             *client, kube::resources::nodes, nodes.store(),
-            [this](std::string_view json) { return read_node(json, cluster.atoms()); }, p.log) {
+            [this](std::string_view json) { return read_node(json, cluster.atoms(), node_labels); }, p.log) {
     p.guard(*client);
+    if (p.health_check_changed) watch_health_checks(p.log);
     nodes.on_synced([this] { tell(); });
     cluster.problems().on_change([this](const std::string&, const std::string*) { tell(); });
     nodes.start();
@@ -67,12 +70,24 @@ struct Workload::Connection {
   void tell() {
     if (owner) owner->changed_.notify();
   }
+  // Most clusters have none, and nothing is wrong with that.
+  void watch_health_checks(const io::Log& log) {
+    health_checks = &cluster.watched<HealthCheck>({.resource = kHealthChecks, .optional = true},
+                                                  [](kube::RawObject& raw) { return read_health_check(raw); });
+    health_check_writer.emplace(
+        *client, kHealthChecks, health_checks->store(), [](std::string_view json) { return read_health_check(json); },
+        log);
+    health_checks->start();
+  }
 
   Workload* owner;
   kube::Cluster cluster;
   std::unique_ptr<kube::Client> client;
+  const NodeLabels node_labels;
   kube::Watched<Node>& nodes;
   kube::ObjectWriter<Node> writer;
+  kube::Watched<HealthCheck>* health_checks = nullptr;  // null: nobody asked for them
+  std::optional<kube::ObjectWriter<HealthCheck>> health_check_writer;
 };
 
 Workload::Workload(WorkloadParts parts, std::string ns, std::string name)
@@ -129,6 +144,9 @@ void Workload::take_secret() {
     connection_ = std::make_shared<Connection>(*this, p_, key_, std::move(*access));
     node_changes_ = connection_->nodes.store().subscribe(
         [this](const Node* before, const Node* after) { p_.node_changed(before, after); });
+    if (connection_->health_checks) {
+      health_check_changes_ = connection_->health_checks->store().subscribe(p_.health_check_changed);
+    }
     ++taken_;
   } else if (!(connection_->cluster.access() == *access)) {
     connection_->cluster.change(std::move(*access));
@@ -194,6 +212,24 @@ Task<kube::WriteResult> Workload::write(const Node& node, const NodeWrite& what)
   }
   kube::WriteRequest request{.name = node.name, .body = patch.dump(), .version = node.version};
   co_return co_await held->writer.write(std::move(request));
+}
+
+const kube::Store<HealthCheck>* Workload::health_checks() const {
+  const bool known = connection_ && connection_->health_checks && connection_->health_checks->synced();
+  return known ? &connection_->health_checks->store() : nullptr;
+}
+
+// A merge patch replaces lists as a whole: that of the version which it names.
+Task<kube::WriteResult> Workload::write(const HealthCheck& check, const std::vector<std::string>& pause_requests) {
+  const std::shared_ptr<Connection> held = connection_;
+  kube::Json list = pause_requests.empty() ? kube::Json() : kube::Json::array();
+  for (const std::string& request : pause_requests) list.push_back(request);
+  kube::Json patch = kube::Json::object();
+  patch.set({"metadata", "resourceVersion"}, std::to_string(check.version));
+  patch.set({"spec", "pauseRequests"}, std::move(list));
+  kube::WriteRequest request{.name = check.name, .body = patch.dump(), .version = check.version};
+  const auto is_so = [wanted = pause_requests](const HealthCheck& now) { return now.pause_requests == wanted; };
+  co_return co_await held->health_check_writer->write(std::move(request), is_so);
 }
 
 Task<std::optional<kube::ApiError>> Workload::look(std::string node) {

@@ -6,8 +6,10 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "controllers/machines/decide.h"
+#include "controllers/machines/health_check.h"
 #include "controllers/machines/machine.h"
 #include "io/metrics.h"
 #include "io/problems.h"
@@ -47,6 +49,8 @@ struct WorkloadParts {
   io::Metrics& unseen;
   std::function<void(const Node* before, const Node* after)> node_changed;
   std::function<void()> state_changed;  // what is known of the cluster as a whole
+  // Null: health checks are nobody's business, and not watched.
+  std::function<void(const HealthCheck* before, const HealthCheck* after)> health_check_changed;
 };
 
 class Workload {
@@ -67,11 +71,15 @@ class Workload {
   io::Duration silence() const;
   // Empty where there is none.
   std::string server() const;
+  bool has_secret() const { return secret_->store().size() > 0; }
 
   // Null until its nodes have been listed.
   const kube::Store<Node>* nodes() const;
   // Under the version it was decided on. What it writes to lives until that has ended, whatever becomes of this.
   io::Task<kube::WriteResult> write(const Node& node, const NodeWrite& what);
+  // The same of those that are held back: null where they are not served, or nobody asked for them.
+  const kube::Store<HealthCheck>* health_checks() const;
+  io::Task<kube::WriteResult> write(const HealthCheck& check, const std::vector<std::string>& pause_requests);
   // Reads the Node past all caches; what kept us from it, if anything did.
   io::Task<std::optional<kube::ApiError>> look(std::string node);
   // Something is on its way to it.
@@ -91,7 +99,7 @@ class Workload {
   io::Problems problems_;
   std::unique_ptr<kube::Watched<KubeconfigSecret>> secret_;
   std::shared_ptr<Connection> connection_;
-  io::Subscription secret_changes_, node_changes_;
+  io::Subscription secret_changes_, node_changes_, health_check_changes_;
   std::string refusal_;  // why there is no connection
   State told_ = State::connecting;
   io::Wall since_;

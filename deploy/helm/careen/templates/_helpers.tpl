@@ -166,3 +166,13 @@ metadata:
   labels:
     {{- include "careen.labels" .root | nindent 4 }}
 {{- end -}}
+
+{{/* Where Cluster API is in this cluster, too, drains heed its MachineDrainRules. */}}
+{{- define "careen.drainRules" -}}
+- apiGroups: [cluster.x-k8s.io]
+  resources: [machinedrainrules, machines, clusters]
+  verbs: [list, watch]
+- apiGroups: [""]
+  resources: [namespaces]
+  verbs: [list, watch]
+{{- end }}
