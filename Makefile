@@ -82,6 +82,7 @@ explore: deps ## whole campaigns in virtual time with faults from SEEDS seeds (5
 	$(EXPLORE)
 	$(EXPLORE) --drains
 	$(EXPLORE) --requests
+	$(EXPLORE) --machines
 
 fuzz: deps-test ## each fuzz target for SECONDS_EACH seconds (60)
 	@$(STEP) "configure (fuzz)" cmake --preset fuzz

@@ -7,6 +7,7 @@
 
 #include "controllers/profiles/names.h"
 #include "draw.h"
+#include "machines_plan.h"
 
 namespace careen::explore {
 
@@ -148,6 +149,8 @@ std::vector<Edit> in_order(std::vector<Edit> edits) {
   for (auto& [at, edit] : sorted) edits.push_back(std::move(edit));
   return edits;
 }
+
+std::string Campaign::text() const { return machines ? machines->text() : settings.yaml(); }
 
 io::Duration Campaign::last_event() const {
   io::Duration last = edits.empty() ? io::Duration{0} : edits.back().at;

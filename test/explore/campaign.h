@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -15,6 +16,8 @@
 #include "settings.h"
 
 namespace careen::explore {
+
+struct MachinesPlan;
 
 using Labels = std::map<std::string, std::string>;
 
@@ -78,7 +81,11 @@ struct Campaign {
   std::vector<Workload> workloads;
   bool asks = false;  // the API server asks careen about evictions
   std::vector<std::shared_ptr<const Guest>> guests;
+  // It is about Machines and nothing else, on a stage of its own; `nodes` are their slots then. Null: it is not.
+  std::shared_ptr<const MachinesPlan> machines;
 
+  // How careen is set up, for people.
+  std::string text() const;
   // Nothing of people, and no time of the day, comes after this.
   io::Duration last_event() const;
   // Nothing may happen for so long while there is still something to do.

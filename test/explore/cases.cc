@@ -6,12 +6,14 @@
 
 #include "drain_campaign.h"
 #include "draw.h"
+#include "machines_campaign.h"
 #include "requests_campaign.h"
 
 namespace careen::explore {
 
 Campaign draw_campaign_of(Family family, uint64_t seed) {
   if (family == Family::requests) return draw_requests_campaign(seed);
+  if (family == Family::machines) return draw_machines_campaign(seed);
   return family == Family::drains ? draw_drain_campaign(seed) : draw_campaign(seed);
 }
 
@@ -48,11 +50,13 @@ std::vector<std::pair<std::string, Campaign>> small_campaigns(Family family) {
     return {{"requests", small_requests_campaign(SmallRequests::usual)},
             {"an actor that dies", small_requests_campaign(SmallRequests::die)},
             {"requests that drain", small_requests_campaign(SmallRequests::drain)}};
+  if (family == Family::machines) return {{"Machines", small_machines_campaign()}};
   return {{"a NodeMaintenance", small_drain_campaign(false)}, {"a draining profile", small_drain_campaign(true)}};
 }
 
 constexpr Target kWriteTargets[] = {Target::nodes,        Target::ledger, Target::leases,      Target::events,
-                                    Target::maintenances, Target::pods,   Target::node_leases, Target::lock};
+                                    Target::maintenances, Target::pods,   Target::node_leases, Target::machines,
+                                    Target::hosts,        Target::lock};
 // Enough for a ledger that holds all of them to be too large for one object.
 constexpr int kCrowd = 10'000;
 // What a proxy or a server in trouble may say of a write that has taken effect.
@@ -130,7 +134,8 @@ void add_writes(const std::string& name, const Campaign& campaign, SystematicCas
     all.failed.push_back(undisturbed);
     return;
   }
-  for (int at = 1; campaign.skews.size() > 1 && !campaign.drains && at < 30; at += 3) {
+  const bool pauses = campaign.skews.size() > 1 && !campaign.drains && !campaign.machines;
+  for (int at = 1; pauses && at < 30; at += 3) {
     add_case(name, campaign, undisturbed, unheard_pause(io::seconds{at}), all);
   }
   for (const Target target : kWriteTargets) {

@@ -14,8 +14,9 @@ namespace careen::explore {
 
 inline constexpr uint64_t kSeedsPerCampaign = 8;
 
-// Families of campaigns: nodes go through profiles, or are drained, or everybody asks for places under limits.
-enum class Family { profiles, drains, requests };
+// Families of campaigns: nodes go through profiles, or are drained, or everybody asks for places under limits; or it is
+// about the Machines of several clusters.
+enum class Family { profiles, drains, requests, machines };
 
 Campaign draw_campaign_of(Family family, uint64_t seed);
 

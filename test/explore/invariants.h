@@ -18,6 +18,7 @@
 #include "io/virtual_time.h"
 #include "kube/lock_kind.h"
 #include "kube/steady_refusal.h"
+#include "lock_watch.h"
 #include "maintenance_watch.h"
 #include "message_watch.h"
 #include "node_facts.h"
@@ -36,9 +37,6 @@ inline constexpr const char* kLockPath =
     "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/maintenance-controller-leader-election.cloud.sap";
 inline constexpr const char* kLedgerPath = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/careen-ledger";
 
-inline constexpr io::Duration kRenewDeadline = io::seconds{10};
-inline constexpr io::Duration kLeaseDuration = io::seconds{15};
-inline constexpr std::string_view kLeaseConnection = "/lease";
 inline constexpr std::string_view kNodeLeases = "medik8s-leases";
 // Until a leader has noticed that the lock was taken from it by hand.
 inline constexpr io::Duration kLockLost = io::seconds{30};

@@ -24,12 +24,19 @@ struct Arguments {
   bool systematic = false;
   bool drains = false;
   bool requests = false;
+  bool machines = false;
   bool shrink = true;
   bool keep_going = false;
   int jobs = 1;
 
-  Family family() const { return drains ? Family::drains : requests ? Family::requests : Family::profiles; }
-  const char* family_flag() const { return drains ? " --drains" : requests ? " --requests" : ""; }
+  Family family() const {
+    if (machines) return Family::machines;
+    return drains ? Family::drains : requests ? Family::requests : Family::profiles;
+  }
+  const char* family_flag() const {
+    if (machines) return " --machines";
+    return drains ? " --drains" : requests ? " --requests" : "";
+  }
   std::string mistake;
   std::string program;
 };
@@ -65,7 +72,7 @@ void report(const Arguments& arguments, const Case& one, const Outcome& outcome)
   fmt::print("\nmade smaller in {} runs: {} nodes, {} perturbations\n", shrunk.runs, shrunk.one.campaign.nodes.size(),
              shrunk.one.perturbations.size());
   print_perturbations(shrunk.one);
-  fmt::print("\n{}\n{}\n", shrunk.one.campaign.settings.yaml(), shrunk.outcome.timeline);
+  fmt::print("\n{}\n{}\n", shrunk.one.campaign.text(), shrunk.outcome.timeline);
   print(shrunk.outcome);
   fmt::print("\nsee it again:\n  {}\n", replay(arguments, shrunk.one));
 }
@@ -81,7 +88,7 @@ int explore_one(const Arguments& arguments, const RunOptions& options) {
   print_perturbations(one);
   const Outcome outcome =
       undisturbed.failed() ? run_undisturbed(one.campaign, options) : run_case(one, undisturbed.end, options);
-  if (arguments.timeline) fmt::print("{}\n{}", one.campaign.settings.yaml(), outcome.timeline);
+  if (arguments.timeline) fmt::print("{}\n{}", one.campaign.text(), outcome.timeline);
   if (undisturbed.failed()) fmt::print("without any perturbation:\n");
   print(outcome);
   fmt::print("seed {} {}\n", *arguments.seed, outcome.failed() ? "fails" : "passes");
@@ -191,6 +198,10 @@ int run_program(int argc, char** argv) {
   app.add_flag("--requests", arguments.requests,
                "campaigns under MaintenanceLimits, with MaintenanceRequests and people who cordon")
       ->excludes("--drains");
+  app.add_flag("--machines", arguments.machines,
+               "campaigns of Machines, between a management cluster and its workload clusters")
+      ->excludes("--drains")
+      ->excludes("--requests");
   app.add_flag("!--no-shrink", arguments.shrink, "do not make a failing case smaller");
   if (!mistakes().empty()) {
     app.add_option("--mistake", arguments.mistake, "which mistake careen shall make")->check(CLI::IsMember(mistakes()));

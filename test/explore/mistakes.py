@@ -3,8 +3,8 @@
 
     mistakes.py generate SOURCE_DIR OUTPUT_DIR     copies of the sources concerned, with the mistakes in them
     mistakes.py check EXPLORE_MISTAKEN FIRST..LAST makes each of them in turn; prints which seeds find them, those of
-                                                   drains in campaigns of drains, and those of
-                                                   requests in campaigns of requests
+                                                   drains in campaigns of drains, those of requests in campaigns
+                                                   of requests, and those of Machines in campaigns of Machines
 
 careen itself carries nothing of this. A mistake names a file under src/, a piece of its text that occurs exactly once,
 and what stands there instead; MISTAKE in that text is true when the program was told to make this one. How a piece is
@@ -36,6 +36,11 @@ COUNT = "limits/desk_count.cc"
 REQUEST_DECIDE = "controllers/requests/decide.cc"
 REQUEST_WRITES = "controllers/requests/controller_writes.cc"
 FOREIGN = "limits/foreign_places.cc"
+MACHINE_DECIDE = "controllers/machines/decide.cc"
+MACHINE_CONTROLLER = "controllers/machines/controller.cc"
+MACHINE_WRITES = "controllers/machines/controller_writes.cc"
+MACHINE_POWER = "controllers/machines/power.cc"
+MACHINE_WORKLOAD = "controllers/machines/workload.cc"
 
 # Name, what it is, the rules that may find it ("abort": an assertion of careen's own), and the changes: file, text,
 # mistaken text.
@@ -343,7 +348,83 @@ REQUEST_MISTAKES = [
          "entry.in_line = true;\n    if (!MISTAKE) p_.desk.wait(asking_of(attempt.node, entry));"),
     ]),
 ]
-ALL = MISTAKES + SYSTEMATIC_MISTAKES + DRAIN_MISTAKES + REQUEST_MISTAKES
+
+# Looked for in campaigns of Machines.
+MACHINE_MISTAKES = [
+    ("approval-unversioned", "an approval does not say which version of the Machine it was decided on", ["approve"], [
+        (MACHINE_WRITES, "patch.set({\"metadata\", \"resourceVersion\"}, std::to_string(version));\n",
+         "if (!MISTAKE || !what.approve) patch.set({\"metadata\", \"resourceVersion\"}, std::to_string(version));\n"),
+    ]),
+    ("unheard-gone", "a Node that has not been heard of yet is taken for gone", ["hook"], [
+        (MACHINE_WRITES, "if (sight == Sight::gone && what.lets_go) {",
+         "if (sight == Sight::gone && what.lets_go && !MISTAKE) {"),
+    ]),
+    ("cluster-by-name", "clusters are told apart by their names, without their namespaces", ["hook", "approve", "converge"], [
+        (MACHINE_CONTROLLER, "const auto found = workloads.find(cluster);",
+         "auto found = workloads.find(cluster);\n"
+         "  for (auto it = workloads.begin(); MISTAKE && it != workloads.end(); ++it) {\n"
+         "    if (it->first.ends_with(cluster.substr(cluster.rfind('/')))) found = it;\n  }"),
+    ]),
+    ("label-forgotten", "of the labels on a Node only one is taken away in the end", ["left"], [
+        (MACHINE_DECIDE, "adjust(write, kMachineMaintenance, node.machine_maintenance, false);\n  return write;",
+         "if (!MISTAKE) adjust(write, kMachineMaintenance, node.machine_maintenance, false);\n"
+         "  if (write.labels.empty()) return std::nullopt;\n  return write;"),
+    ]),
+    ("nobodys-forgotten", "labels stay on a Node that is no Machine's any more", ["left"], [
+        (MACHINE_CONTROLLER, "const bool alone = node && is_left_alone(cluster, *node)",
+         "const bool alone = node && !MISTAKE && is_left_alone(cluster, *node)"),
+    ]),
+    ("node-given-up", "the labels of a Node that cannot be written for a while stay", ["left"], [
+        (MACHINE_CONTROLLER, "return memory == memories.end() || memory->second.node_failures >= kTries;",
+         "return !MISTAKE && (memory == memories.end() || memory->second.node_failures >= kTries);"),
+    ]),
+    ("never-given-up", "a dead cluster is kept for the sake of a label", ["problem", "quiet"], [
+        (MACHINE_CONTROLLER, "if (since == closing.end()) return false;", "if (since == closing.end() || MISTAKE) return false;"),
+    ]),
+    ("silent-trusted", "what a cluster said before it fell silent counts for ever", ["hook", "approve"], [
+        (MACHINE_WORKLOAD, "return connection_->nodes.blind_for() < kLongestBlindness ?",
+         "return MISTAKE || connection_->nodes.blind_for() < kLongestBlindness ?"),
+    ]),
+    ("hold-kept", "a host stays off whose Machine is not enabled any more when its maintenance ends", ["left"], [
+        (MACHINE_POWER, "if (host.held_off && !hold) decision.hold",
+         "if (host.held_off && !hold && !(MISTAKE && owner && !owner->enabled)) decision.hold"),
+    ]),
+    ("stranger-powers", "a host goes off for any Machine that names it", ["power"], [
+        (MACHINE_POWER, "if (!belongs(host, *machine)) {\n      if (machine->asked",
+         "if (!MISTAKE && !belongs(host, *machine)) {\n      if (machine->asked"),
+    ]),
+    ("foreign-skip", "a user's skip-remediation is taken away, too", ["remediation"], [
+        (MACHINE_DECIDE, "if (!wanted && ours) write.skip_remediation = false;",
+         "if (!wanted && (ours || (MISTAKE && machine_.skips_remediation))) write.skip_remediation = false;"),
+    ]),
+    ("back-unseen", "a Machine whose Node cannot be seen is taken to be back", ["remediation"], [
+        (MACHINE_DECIDE, "return !world.machine->enabled;", "return MISTAKE || !world.machine->enabled;"),
+    ]),
+    ("back-for-ever", "a Machine that does not come back is kept from remediation for ever", ["remediation"], [
+        (MACHINE_DECIDE, "if (!memory_.returned || now_ >= *memory_.returned + kLongestReturn) return false;",
+         "if (!memory_.returned || (!MISTAKE && now_ >= *memory_.returned + kLongestReturn)) return false;"),
+        (MACHINE_DECIDE, "if (is_returning()) decision_.wake", "if (is_returning() && !MISTAKE) decision_.wake"),
+    ]),
+    ("hook-forgotten", "a Machine that is not enabled any more keeps its hook", ["left"], [
+        (MACHINE_DECIDE, "if (!machine_.hooked) return true;\n    write.hook = false;",
+         "if (!machine_.hooked || MISTAKE) return true;\n    write.hook = false;"),
+    ]),
+    ("owner-ignored", "a Node that several Machines name is everybody's", ["hook", "told", "approve"], [
+        (MACHINE_CONTROLLER, "const Machine* const owner = node ? owner_of(workload->key(), *node) : nullptr;",
+         "const Machine* const owner = node ? (MISTAKE ? &machine : owner_of(workload->key(), *node)) : nullptr;"),
+    ]),
+    ("pause-lets-go", "a Machine is let go although everything is paused", ["pause"], [
+        (MACHINE_DECIDE, "if (world_.pause) return;", "if (world_.pause && !MISTAKE) return;"),
+    ]),
+    ("abroad-unguarded", "Nodes are written without a look at the lock", ["lease"], [
+        (MACHINE_WORKLOAD, "p.guard(*client);", "if (!MISTAKE) p.guard(*client);"),
+    ]),
+    ("secret-unheeded", "a kubeconfig that has changed is not taken", ["problem", "converge", "left"], [
+        (MACHINE_WORKLOAD, "} else if (!(connection_->cluster.access() == *access)) {",
+         "} else if (!MISTAKE && !(connection_->cluster.access() == *access)) {"),
+    ]),
+]
+ALL = MISTAKES + SYSTEMATIC_MISTAKES + DRAIN_MISTAKES + REQUEST_MISTAKES + MACHINE_MISTAKES
 
 # Compiled with the mistaken headers, because they use them.
 WITH_HEADERS = ["replica/replica.cc", "replica/pause_watch.cc", CONTROLLER, LANE, SETTLER, MESSAGES]
@@ -406,7 +487,8 @@ def generate(source, output):
 
 
 def family_of(name):
-    for flag, mistakes in (("--drains", DRAIN_MISTAKES), ("--requests", REQUEST_MISTAKES)):
+    for flag, mistakes in (("--drains", DRAIN_MISTAKES), ("--requests", REQUEST_MISTAKES),
+                           ("--machines", MACHINE_MISTAKES)):
         if name in {known for known, *_ in mistakes}:
             return [flag]
     return []

@@ -5,6 +5,7 @@
 #include <array>
 
 #include "draw.h"
+#include "machines_perturbations.h"
 
 namespace careen::explore {
 
@@ -84,10 +85,21 @@ constexpr std::array<std::string_view, kActions> kNames{"lose it",
                                                         "forge holds",
                                                         "forge an outbox",
                                                         "set the clock",
-                                                        "lose the webhook"};
+                                                        "lose the webhook",
+                                                        "lose the server",
+                                                        "renew the token",
+                                                        "move the server",
+                                                        "hide the secret",
+                                                        "garble the secret",
+                                                        "withdraw the request",
+                                                        "disable the machine",
+                                                        "erase the machine",
+                                                        "withdraw approvals",
+                                                        "leave the node",
+                                                        "fail the node",
+                                                        "renew the node unheard"};
 
 bool concerns_a_lease(Action action) { return action >= Action::delete_lease && action <= Action::end_lease; }
-bool concerns_a_write(Action action) { return action <= Action::slow_answer; }
 
 Trigger draw_trigger(Draw& draw, Action action, int nodes, io::Duration horizon) {
   Trigger trigger;
@@ -305,8 +317,9 @@ uint64_t step_to(io::Duration off) { return static_cast<uint64_t>((off + kFurthe
 std::string_view name_of(Action action) { return kNames[static_cast<size_t>(action)]; }
 
 std::string_view name_of(Target target) {
-  constexpr std::array<std::string_view, 9> names{"nodes",        "ledger", "leases",      "lock",    "events",
-                                                  "maintenances", "pods",   "node leases", "anything"};
+  constexpr std::array<std::string_view, 11> names{"nodes",    "ledger",       "leases",  "lock",
+                                                   "events",   "maintenances", "pods",    "node leases",
+                                                   "machines", "hosts",        "anything"};
   return names[static_cast<size_t>(target)];
 }
 
@@ -333,6 +346,7 @@ std::string Perturbation::text() const {
 }
 
 std::vector<Perturbation> draw_perturbations(uint64_t seed, const Campaign& campaign, io::Duration horizon) {
+  if (campaign.machines) return draw_machines_perturbations(seed, horizon);
   Draw draw(seed * 2);
   std::vector<Perturbation> list;
   const int nodes = static_cast<int>(campaign.nodes.size());

@@ -14,7 +14,7 @@
 namespace careen::explore {
 
 // What careen writes.
-enum class Target { nodes, ledger, leases, lock, events, maintenances, pods, node_leases, any };
+enum class Target { nodes, ledger, leases, lock, events, maintenances, pods, node_leases, machines, hosts, any };
 
 struct Trigger {
   enum class Kind { at, before_write, after_write };
@@ -110,8 +110,23 @@ enum class Action {
   step_clock,
   // To whoever asks careen.
   lose_webhook,  // for `span` the API server reaches no replica; or replicas do not reach each other
+  // To a workload cluster of several.
+  lose_server,    // for `span` nothing gets there or back
+  renew_token,    // of its Secret; the old one is refused `span` later, or from now on while there is no other yet
+  move_server,    // to another address, in the same way
+  hide_secret,    // for `span`, as the next
+  garble_secret,  //
+  // To a Machine or its Node: that of the write, or any.
+  withdraw_request,
+  disable_machine,     // for `span`, or for ever
+  erase_machine,       // whatever holds it, and its Node stays
+  withdraw_approvals,  // from its Node
+  leave_node,          // profiles do so for `span`
+  fail_node,           // it is not Ready for `span`
+  renew_node,          // it is deleted and made again at once, and both are heard of `delay` later
 };
-inline constexpr int kActions = static_cast<int>(Action::lose_webhook) + 1;
+inline constexpr int kActions = static_cast<int>(Action::renew_node) + 1;
+inline bool concerns_a_write(Action action) { return action <= Action::slow_answer; }
 // No clock is ever set further off than this.
 inline constexpr io::Duration kFurthestOff = io::seconds{25};
 // By how much it is off afterwards, for `choice`: often it is set right. And the choice that sets it so.

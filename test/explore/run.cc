@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "cases.h"
+#include "machines_run.h"
 #include "stage.h"
 
 namespace careen::explore {
@@ -60,6 +61,7 @@ std::string differences(const std::map<std::string, std::string>& expected,
 }  // namespace
 
 Outcome run_undisturbed(const Campaign& campaign, const RunOptions& options) {
+  if (campaign.machines) return run_machines_undisturbed(campaign, options);
   Case one;
   one.seed = campaign.seed;
   one.campaign = campaign;
@@ -96,6 +98,7 @@ void check_isolation(Stage& stage, const Case::Isolation& isolation, const Expec
 }  // namespace
 
 Outcome run_case(const Case& one, const Expectation& expected, const RunOptions& options) {
+  if (one.campaign.machines) return run_machines_case(one, options);
   Stage stage(one, options.timeline);
   if (one.isolation) check_isolation(stage, *one.isolation, expected);
   stage.run_until(std::max(one.calm_after, one.campaign.last_event()));

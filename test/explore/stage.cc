@@ -16,6 +16,7 @@
 #include "io/metrics.h"
 #include "io/problems.h"
 #include "kube/lock.h"
+#include "timeline_log.h"
 
 namespace careen::explore {
 
@@ -55,22 +56,6 @@ Target target_of(const sim::Sending& sending) {
 
 }  // namespace
 
-// careen's own log lines, in the timeline.
-class Stage::TimelineLog final : public io::LogSink {
- public:
-  TimelineLog(Stage& stage, std::string process) : stage_(stage), process_(std::move(process)) {}
-  bool enabled(io::LogLevel level) const override { return level != io::LogLevel::debug; }
-  void write(io::LogLevel, std::string_view name, std::string_view message, const io::LogFields& fields) override {
-    std::string line = fmt::format("{} {}: {}", process_, name, message);
-    for (const auto& [key, value] : fields) line += fmt::format(" {}={}", key, value);
-    stage_.note(line);
-  }
-
- private:
-  Stage& stage_;
-  std::string process_;
-};
-
 Stage::Stage(const Case& one, bool timeline)
     : time(one.seed),
       server_(time.make_loop()),
@@ -79,6 +64,7 @@ Stage::Stage(const Case& one, bool timeline)
       case_(one),
       timeline_(timeline),
       draw_(one.seed * 3 + 2),
+      agenda_(time),
       settings_(one.campaign.settings),
       struck_(one.perturbations.size()) {
   cluster->api.observe([this](const sim::Change& change) { observe(change); });
@@ -109,7 +95,7 @@ Stage::Stage(const Case& one, bool timeline)
     if (node.affinity_pod) make_pod(node.name);
   }
   for (const Edit& what : one.campaign.edits) {
-    agenda_.emplace(io::Steady{what.at}, [this, &what] { edit(what); });
+    agenda_.at(io::Steady{what.at}, [this, &what] { edit(what); });
   }
   for (const Perturbation& what : one.perturbations) {
     if (what.trigger.kind != Trigger::Kind::at) continue;
@@ -119,7 +105,7 @@ Stage::Stage(const Case& one, bool timeline)
       strike(what, {nullptr, nullptr, nullptr, "from the start"});
       continue;
     }
-    agenda_.emplace(io::Steady{what.trigger.at}, [this, &what] {
+    agenda_.at(io::Steady{what.trigger.at}, [this, &what] {
       if (armed_) strike(what, {leader(), nullptr, nullptr, "at a time"});
     });
   }
@@ -156,7 +142,8 @@ void Stage::start(Replica& replica) {
   options.cache_pods = case_.campaign.cache_pods;
   if (case_.campaign.drains) options.controllers = {nodemaintenance::kind().usual()};
   for (const auto& guest : case_.campaign.guests) options.controllers.push_back(guest->choice());
-  if (timeline_) options.log = io::Log(std::make_shared<TimelineLog>(*this, name), "");
+  if (timeline_)
+    options.log = io::Log(std::make_shared<TimelineLog>([this](std::string_view line) { note(line); }, name), "");
   replica.process = std::make_unique<replica::ModelProcess>(time, *cluster, "", options);
   if (case_.campaign.asks) serve_webhooks(replica);
   write_config(replica);
@@ -182,7 +169,7 @@ void Stage::crash(Replica& replica, io::Duration restart_after) {
   invariants.repeats_are_fine();
   replica.process->suspend();
   lasts(restart_after);
-  soon_.push_back([this, &replica, restart_after] {
+  agenda_.soon([this, &replica, restart_after] {
     note(fmt::format("{} is dead", replica.name));
     replica.process.reset();
     later(restart_after, [this, &replica] {
@@ -207,9 +194,7 @@ Stage::Replica* Stage::leader() {
 
 void Stage::lasts(io::Duration span) { faults_end_ = std::max(faults_end_, now() + span); }
 
-void Stage::later(io::Duration span, std::function<void()> action) {
-  agenda_.emplace(time.now() + span, std::move(action));
-}
+void Stage::later(io::Duration span, std::function<void()> action) { agenda_.later(span, std::move(action)); }
 
 // Something that runs for ever while time stands still.
 void Stage::check_progress() {
@@ -234,31 +219,17 @@ void Stage::run_until(io::Duration when) {
       return replica->process && !replica->dying && replica->process->exit_code();
     });
   };
-  while (!violated()) {
-    const io::Steady next = std::min(io::Steady{when}, agenda_.empty() ? io::kNever : agenda_.begin()->first);
-    time.run_until(
-        [&] {
-          check_progress();
-          const bool earlier = !agenda_.empty() && agenda_.begin()->first < next;
-          return earlier || !soon_.empty() || violated() || ended();
-        },
-        next - time.now());
-    for (const auto& replica : replicas_) {
-      if (!replica->process || replica->dying || !replica->process->exit_code()) continue;
-      note(fmt::format("{} has ended by itself", replica->name));
-      crash(*replica, kRestart);
-    }
-    while (!soon_.empty()) {
-      const auto action = std::move(soon_.front());
-      soon_.pop_front();
-      action();
-    }
-    while (!agenda_.empty() && agenda_.begin()->first <= time.now()) {
-      const auto action = std::move(agenda_.begin()->second);
-      agenda_.erase(agenda_.begin());
-      action();
-    }
-    if (time.now() >= io::Steady{when} && soon_.empty() && !ended()) return;
+  agenda_.run_until(io::Steady{when}, {.stepped = [this] { check_progress(); },
+                                       .over = [this] { return violated(); },
+                                       .urgent = ended,
+                                       .see_to_it = [this] { restart_ended(); }});
+}
+
+void Stage::restart_ended() {
+  for (const auto& replica : replicas_) {
+    if (!replica->process || replica->dying || !replica->process->exit_code()) continue;
+    note(fmt::format("{} has ended by itself", replica->name));
+    crash(*replica, kRestart);
   }
 }
 

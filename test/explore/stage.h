@@ -2,7 +2,6 @@
 // Processes that die or end are started again, as the kubelet does.
 #pragma once
 
-#include <deque>
 #include <functional>
 #include <list>
 #include <map>
@@ -11,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "agenda.h"
 #include "draw.h"
 #include "invariants.h"
 #include "io/virtual_time.h"
@@ -66,7 +66,6 @@ class Stage {
     sim::Treatment* treatment = nullptr;
     std::string place;
   };
-  class TimelineLog;
 
   std::unique_ptr<io::Loop> server_ = nullptr;
 
@@ -80,6 +79,7 @@ class Stage {
   void observe(const sim::Change& change);
   bool guest_with(bool (Guest::*fact)(std::string_view) const, std::string_view name) const;
   void check_progress();
+  void restart_ended();
   void watch_queries();
   Replica* sender(std::string_view client);
   Replica* leader();
@@ -170,8 +170,7 @@ class Stage {
   Draw draw_;
   std::vector<std::unique_ptr<Replica>> replicas_;
   std::vector<std::unique_ptr<GuestActors>> actors_;
-  std::multimap<io::Steady, std::function<void()>> agenda_;
-  std::deque<std::function<void()>> soon_;         // what cannot be done from within a process
+  Agenda agenda_;
   std::map<std::string, Labels> wanted_;           // by people, on their nodes
   Settings settings_;                              // as people want it
   std::map<std::string, std::string> maintained_;  // NodeMaintenance objects that people want, and their nodes

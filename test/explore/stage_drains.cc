@@ -185,7 +185,7 @@ void Stage::strike_drain(const Perturbation& what, const Hit& hit) {
   }
   const auto rest = [this, &what, node, maintenance] { strike_drained(what, node, maintenance); };
   if (hit.treatment || !hit.sending) return rest();
-  soon_.push_back(rest);
+  agenda_.soon(rest);
 }
 
 void Stage::strike_drained(const Perturbation& what, const std::string& node, const std::string& maintenance) {

@@ -5,6 +5,7 @@
 
 #include "controllers/profiles/names.h"
 #include "stage.h"
+#include "write_faults.h"
 
 namespace careen::explore {
 
@@ -44,62 +45,36 @@ void Stage::strike(const Perturbation& what, Hit hit) {
     }
     // Observers of a change must not make another: after a write it has to wait for a moment.
     if (hit.treatment || !hit.sending) return strike_node(what, node);
-    soon_.push_back([this, &what, node] { strike_node(what, node); });
+    agenda_.soon([this, &what, node] { strike_node(what, node); });
     return;
   }
   if (what.action == Action::usurp) return usurp(what, hit);
   if (what.action == Action::pause) {
     if (!hit.sending) return strike_pause(what);
-    soon_.push_back([this, &what] { strike_pause(what); });
+    agenda_.soon([this, &what] { strike_pause(what); });
     return;
   }
   if (what.action == Action::lose_webhook) return lose_webhook(what);
   if (what.action == Action::step_clock) {
-    soon_.push_back([this, &what, replica = hit.replica] { step_clock(what, *replica); });
+    agenda_.soon([this, &what, replica = hit.replica] { step_clock(what, *replica); });
     return;
   }
   if (what.action >= Action::forge_holds) {
-    soon_.push_back([this, &what] { forge(what); });
+    agenda_.soon([this, &what] { forge(what); });
     return;
   }
   if (what.action >= Action::forbid) return strike_sticky(what);
   if (what.action > Action::usurp) return strike_drain(what, hit);
   const auto rest = [this, &what] { what.action <= Action::break_config ? strike_config(what) : strike_server(what); };
   if (hit.treatment || !hit.sending) return rest();
-  soon_.push_back(rest);
+  agenda_.soon(rest);
 }
 
 void Stage::strike_write(const Perturbation& what, sim::Treatment& treatment) {
   lasts(what.span + seconds{15});
   // A write that arrives after careen has looked, and found that it had not, shows only by its effect.
   if (what.action == Action::slow || what.action == Action::hold) invariants.events_are_lost();
-  switch (what.action) {
-    case Action::lose:
-      treatment.lost = true;
-      return;
-    case Action::refuse:
-      treatment.refuse = sim::ApiServer::refusal(what.code, "Trouble");
-      if (what.code == 429) treatment.refuse->retry_after = seconds{1 + what.choice % 5};
-      return;
-    case Action::mask:
-      treatment.mask = sim::ApiServer::refusal(what.code, "Trouble");
-      return;
-    case Action::cut:
-      treatment.cut = true;
-      return;
-    case Action::unanswered:
-      treatment.unanswered = true;
-      return;
-    case Action::slow:
-      treatment.before = what.span / 8;
-      return;
-    case Action::hold:
-      treatment.before = what.span;
-      return;
-    default:
-      treatment.after = what.span / 4;
-      return;
-  }
+  harm(treatment, what);
 }
 
 void Stage::strike_process(const Perturbation& what, const Hit& hit) {
@@ -128,7 +103,7 @@ void Stage::strike_process(const Perturbation& what, const Hit& hit) {
       return;
     }
     case Action::stop:
-      soon_.push_back([&replica] {
+      agenda_.soon([&replica] {
         if (replica.process && !replica.dying) replica.process->stop();
       });
       return lasts(seconds{30});
