@@ -53,7 +53,8 @@ class Url {
   bool valid_ = false;
 };
 
-// Idle ones are used again.
+// Idle ones are used again. Each has buffers of some 40 KB, and there is a client for each of hundreds of clusters, so
+// only few are kept: making one is a small part of what a request costs.
 class HandlePool {
  public:
   HandlePool() = default;
@@ -83,7 +84,7 @@ class HandlePool {
   }
 
  private:
-  static constexpr size_t kIdleHandles = 16;
+  static constexpr size_t kIdleHandles = 2;
 
   std::vector<CURL*> idle_;
 };

@@ -210,6 +210,8 @@ Result<void> Exchange::prepare() {
   set_option(e, CURLOPT_ERRORBUFFER, curl_message_);
   set_option(e, CURLOPT_PROTOCOLS_STR, "http,https");
   set_option(e, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
+  // The smallest there is: what is sent is short, and idle handles keep it.
+  set_option(e, CURLOPT_UPLOAD_BUFFERSIZE, 16L << 10);
   set_option(e, CURLOPT_USERAGENT, shared_->options.user_agent.c_str());
   set_option(e, CURLOPT_CONNECTTIMEOUT_MS,
              std::max<long>(1, std::chrono::duration_cast<milliseconds>(request_.connect_timeout).count()));

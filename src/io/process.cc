@@ -4,10 +4,12 @@
 #include <fmt/format.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
@@ -27,6 +29,8 @@ namespace {
 
 // Output may come later than the end of the process when a grandchild holds the pipe; nobody waits longer for it.
 constexpr Duration kLateOutput = seconds{1};
+// For some thousands of clusters.
+constexpr rlim_t kManyFiles = 65'536;
 
 using Stream = boost::asio::posix::stream_descriptor;
 
@@ -349,6 +353,16 @@ std::unique_ptr<SignalWatch> watch_signals(RealLoop& loop, std::vector<int> sign
   auto watch = std::make_shared<AsioSignals>(loop, std::move(handler));
   watch->start(signals);
   return std::make_unique<SignalHandle>(std::move(watch));
+}
+
+void allow_many_files() {
+  rlimit files{};
+  if (::getrlimit(RLIMIT_NOFILE, &files) != 0) return;
+  const rlim_t wanted = std::min(files.rlim_max, kManyFiles);
+  if (files.rlim_cur >= wanted) return;
+  files.rlim_cur = wanted;
+  // Where it is refused, what there was before has to do.
+  ::setrlimit(RLIMIT_NOFILE, &files);
 }
 
 }  // namespace careen::io

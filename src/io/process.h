@@ -50,4 +50,9 @@ class SignalWatch {
 };
 std::unique_ptr<SignalWatch> watch_signals(RealLoop& loop, std::vector<int> signals, std::function<void(int)> handler);
 
+// A connection is several open files, of which many systems let a process have 1,024 unless it asks for more: this
+// does. Commands that are run inherit it, and some of them go through all files that they might have, so it does not
+// ask for as many as there are.
+void allow_many_files();
+
 }  // namespace careen::io

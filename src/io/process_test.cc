@@ -2,7 +2,10 @@
 
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <unistd.h>
+
+#include <algorithm>
 
 #include "io/test_support.h"
 
@@ -138,6 +141,18 @@ TEST(SignalWatchTest, CallsForEachSignalUntilDestroyed) {
   EXPECT_EQ(seen, (std::vector<int>{SIGUSR1, SIGUSR2}));
   watch.reset();
   EXPECT_EQ(::signal(SIGUSR1, SIG_DFL), SIG_DFL);
+}
+
+TEST(FilesTest, AreAsManyAsTheSystemAllows) {
+  rlimit before{}, after{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  const rlimit few{std::min<rlim_t>(256, before.rlim_max), before.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &few), 0);
+  allow_many_files();
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &after), 0);
+  EXPECT_EQ(after.rlim_cur, std::min<rlim_t>(65'536, before.rlim_max));
+  EXPECT_EQ(after.rlim_max, before.rlim_max);
+  ::setrlimit(RLIMIT_NOFILE, &before);
 }
 
 }  // namespace

@@ -109,6 +109,11 @@ io::Result<std::unique_ptr<io::HttpServer>> serve_model(io::RealLoop& loop, Netw
                                                         double speed) {
   io::ServerOptions options;
   options.address = std::move(address);
+  return serve_model(loop, network, std::move(options), speed);
+}
+
+io::Result<std::unique_ptr<io::HttpServer>> serve_model(io::RealLoop& loop, Network& network, io::ServerOptions options,
+                                                        double speed) {
   options.max_connections = kConnections;
   return io::serve_http(loop, std::move(options), [&loop, &network, speed](ServerRequest request) {
     return answer(loop, network, speed, std::move(request));

@@ -3,7 +3,7 @@
 
     make bench                          all of it, twenty to forty minutes
     test/bench/bench.py --only round    one part: round (with idle), full, large (both with 5,000 nodes), drain, requests,
-                                        turnstile, pods, size, decide, model
+                                        turnstile, machines, pods, size, decide, model
 
 The clusters and processes it starts end with it, however it ends.
 """
@@ -32,6 +32,7 @@ from drains import Drains  # noqa: E402
 from full_round import FullRound  # noqa: E402
 from node_watch import DATA, PROFILE, STATE, NodeWatch, annotations, labels  # noqa: E402
 from places import Places  # noqa: E402
+from relays import Relays  # noqa: E402
 from report import Report, document, machine  # noqa: E402
 from turnstile import Turnstile  # noqa: E402
 
@@ -363,6 +364,9 @@ class Bench:
     def turnstile(self):
         Turnstile(self, say).run()
 
+    def machines(self):
+        Relays(self, say).run()
+
     def model(self):
         say("\n== campaigns on the model cluster, in virtual time")
         for nodes in (1_000, 100_000):
@@ -381,7 +385,8 @@ class Bench:
 def parse():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", action="append", help="a part; may be repeated",
-                        choices=["round", "full", "large", "drain", "requests", "turnstile", "pods", "size", "decide", "model"])
+                        choices=["round", "full", "large", "drain", "requests", "turnstile", "machines", "pods", "size", "decide",
+                                 "model"])
     parser.add_argument("--nodes", type=int, default=1000)
     parser.add_argument("--pods-per-node", type=int, default=30)
     parser.add_argument("--rounds", type=int, default=2, help="how often to measure the round (default: 2)")
@@ -391,6 +396,8 @@ def parse():
     parser.add_argument("--load-loop", default=os.path.join(programs, "load_loop"))
     parser.add_argument("--drain-loop", default=os.path.join(programs, "drain_loop"))
     parser.add_argument("--evict-rate", default=os.path.join(programs, "evict_rate"))
+    parser.add_argument("--relay-loop", default=os.path.join(programs, "relay_loop"))
+    parser.add_argument("--many-clusters", default=os.path.join(programs, "many_clusters"))
     parser.add_argument("--pod-memory", default=os.path.join(programs, "pod_memory"))
     parser.add_argument("--decide-rate", default=os.path.join(programs, "decide_rate"))
     parser.add_argument("--model-campaign", default=os.path.join(programs, "model_campaign"))
@@ -398,11 +405,13 @@ def parse():
     parser.add_argument("--update-docs", action="store_true", help="rewrite docs/performance.md")
     parser.add_argument("--strict", action="store_true", help="exit with 1 when a goal is missed")
     options = parser.parse_args()
-    for name in ("careen", "load_loop", "drain_loop", "evict_rate", "pod_memory", "decide_rate", "model_campaign"):
+    for name in ("careen", "load_loop", "drain_loop", "evict_rate", "relay_loop", "many_clusters", "pod_memory", "decide_rate",
+                 "model_campaign"):
         setattr(options, name, os.path.abspath(getattr(options, name)))
     needed = {"size": ["careen"], "decide": ["decide_rate"], "model": ["model_campaign"], "pods": ["careen"],
               "round": ["careen", "load_loop"], "full": ["careen", "load_loop"], "large": ["careen", "load_loop"],
-              "drain": ["careen", "drain_loop"], "requests": ["careen"], "turnstile": ["careen", "evict_rate"]}
+              "drain": ["careen", "drain_loop"], "requests": ["careen"], "turnstile": ["careen", "evict_rate"],
+              "machines": ["careen", "relay_loop", "many_clusters"]}
     for program in sorted({getattr(options, name) for part in options.only or needed for name in needed[part]}
                           | {options.careen}):
         if not os.access(program, os.X_OK):
@@ -421,7 +430,7 @@ def main():
         say("machine: " + ", ".join(f"{key} {value}" for key, value in facts.items()))
         parts = {"size": bench.size, "decide": bench.decide, "model": bench.model, "round": bench.round_and_idle,
                  "full": bench.full_round, "large": bench.large, "drain": bench.drain, "requests": bench.requests,
-                 "turnstile": bench.turnstile, "pods": bench.pods}
+                 "turnstile": bench.turnstile, "machines": bench.machines, "pods": bench.pods}
         for part, run in parts.items():
             if part in (options.only or parts):
                 run()
