@@ -54,21 +54,32 @@ void print(Screen& screen, JsonView clusters, io::Wall now) {
   for (const std::string& line : table_lines(machine_header(), machines)) screen.line(line);
 }
 
+// Those in which there are Machines in careen's care, and those that it looks after as a hub without any.
+Json all_clusters(JsonView fleet) {
+  Json clusters(fleet["clusters"]);
+  fleet["hub"].for_each_element([&](JsonView name) {
+    bool known = false;
+    fleet["clusters"].for_each_element([&](JsonView one) { known |= one["name"].text() == name.text(); });
+    if (!known) clusters.push_back(Json::object({{"name", Json(name)}}));
+  });
+  return clusters;
+}
+
 Task<int> show_clusters(ViewSession& session, ClustersOptions options) {
   const auto fleet = co_await session.source.get("fleet");
   if (!fleet) {
     session.screen.error(fleet.error().message);
     co_return kFailed;
   }
-  const JsonView clusters = (*fleet)["clusters"];
-  if (!clusters.exists()) {
+  if (!(*fleet)["clusters"].exists()) {
     session.screen.error("that careen is older than this command, and knows nothing of clusters");
     co_return kFailed;
   }
-  if (!all_named_found(session.screen, clusters, options.names)) co_return kFailed;
+  const Json clusters = all_clusters(fleet->view());
+  if (!all_named_found(session.screen, clusters.view(), options.names)) co_return kFailed;
   bool failing = false;
   Json document = Json::array();
-  clusters.for_each_element([&](JsonView cluster) {
+  clusters.view().for_each_element([&](JsonView cluster) {
     if (!is_chosen_cluster(cluster, options.names)) return;
     failing |= shown(cluster["phase"]) == "Failing";
     document.push_back(Json(cluster));
@@ -95,8 +106,10 @@ void add_clusters_command(Commands& commands) {
       });
   command.footer(
       "Asks the careen that runs the controller machines. UNPROTECTED are Machines in its care that have no hook: no\n"
-      "profile looks after their Node, it is not there yet, or it cannot be seen. Exit code 3: a cluster cannot be\n"
-      "asked; 1: there is no such cluster, or nobody could be asked.\n\n"
+      "profile looks after their Node, it is not there yet, or it cannot be seen. Of a cluster that is looked after\n"
+      "from here (--hub), and has no Machines in careen's care, there is the name alone. Exit code 3: a cluster "
+      "cannot\n"
+      "be asked; 1: there is no such cluster, or nobody could be asked.\n\n"
       "Examples:\n"
       "  careen clusters\n"
       "  careen clusters fleet/eu-1 -o json\n"

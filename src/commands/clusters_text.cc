@@ -39,6 +39,7 @@ std::vector<Row> cluster_rows(JsonView clusters, io::Wall now, const std::vector
   std::vector<Row> rows;
   clusters.for_each_element([&](JsonView cluster) {
     if (!is_chosen_cluster(cluster, names)) return;
+    if (!cluster["phase"].exists()) return rows.push_back({shown(cluster["name"]), "-", "-", "-", "-", "-", "-", "-"});
     const JsonView machines = cluster["machines"];
     rows.push_back({shown(cluster["name"]), shown(cluster["phase"]), age_of(cluster["since"], now),
                     std::to_string(count_of(cluster["nodes"])), count_in(machines, {"Guarded"}),

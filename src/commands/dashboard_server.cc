@@ -5,7 +5,9 @@
 #include <utility>
 
 #include "cli/environment.h"
+#include "controllers/profiles/hosted.h"
 #include "kube/lock.h"
+#include "plan/upcoming.h"
 #include "replica/hub.h"
 #include "version_info.h"
 #include "view/info_source.h"
@@ -15,6 +17,8 @@
 #include "web/view_token.h"
 
 namespace careen::app {
+
+using io::Task;
 
 namespace {
 
@@ -29,28 +33,47 @@ view::Shown what_is_shown(const DashboardParts& parts, const DashboardOptions& o
   return {parts.replica, chronicle, CAREEN_VERSION, options.speed};
 }
 
+std::function<Task<std::string>(int)> plans_of(plan::Upcoming* upcoming) {
+  if (!upcoming) return {};
+  return [upcoming](int hours) { return upcoming->document(hours); };
+}
+
 }  // namespace
 
 struct DashboardServer::Elsewhere {
-  Elsewhere(io::RealLoop& loop, std::shared_ptr<replica::Replica> whose, const DashboardOptions& options)
+  Elsewhere(DashboardServer& whole, std::shared_ptr<replica::Replica> whose)
       : replica(std::move(whose)),
         chronicle(*replica),
-        changes(loop, {*replica, chronicle, CAREEN_VERSION, options.speed}),
-        answers(view::view_answers({*replica, chronicle, CAREEN_VERSION, options.speed}, changes, {})) {}
+        changes(whole.p_.loop, {*replica, chronicle, CAREEN_VERSION, whole.options_.speed}),
+        upcoming(whole.upcoming(*replica)),
+        answers(view::view_answers({*replica, chronicle, CAREEN_VERSION, whole.options_.speed}, changes,
+                                   plans_of(upcoming.get()))) {}
 
   std::shared_ptr<replica::Replica> replica;
   view::Chronicle chronicle;
   view::Changes changes;
+  std::unique_ptr<plan::Upcoming> upcoming;
   web::ViewAnswers answers;
 };
 
+std::unique_ptr<plan::Upcoming> DashboardServer::upcoming(replica::Replica& replica) {
+  if (!options_.config || !profiles::options_in(replica.options().controllers)) return nullptr;
+  const bool is_own = &replica == &p_.replica;
+  return std::make_unique<plan::Upcoming>(plan::UpcomingParts{.loop = p_.loop,
+                                                              .reader = replica.reader(),
+                                                              .config = options_.config,
+                                                              .environment = read_environment,
+                                                              .limits = is_own ? nullptr : &p_.replica.reader()});
+}
+
 web::ViewAnswers DashboardServer::answers() {
-  web::ViewAnswers own = view::view_answers(what_is_shown(p_, options_, chronicle_), changes_, options_.plan);
+  web::ViewAnswers own =
+      view::view_answers(what_is_shown(p_, options_, chronicle_), changes_, plans_of(upcoming_.get()));
   replica::Hub* const hub = p_.replica.hub();
   if (!hub) return own;
   hub->on_change([this](const std::string& cluster, std::shared_ptr<replica::Replica> replica) {
     elsewhere_.erase(cluster);
-    if (replica) elsewhere_.emplace(cluster, std::make_shared<Elsewhere>(p_.loop, std::move(replica), options_));
+    if (replica) elsewhere_.emplace(cluster, std::make_shared<Elsewhere>(*this, std::move(replica)));
   });
   own.of_cluster = [this](std::string_view cluster) -> std::shared_ptr<const web::ViewAnswers> {
     const auto found = elsewhere_.find(cluster);
@@ -65,6 +88,7 @@ DashboardServer::DashboardServer(DashboardParts parts, DashboardOptions options)
       options_(std::move(options)),
       chronicle_(p_.replica),
       changes_(p_.loop, what_is_shown(p_, options_, chronicle_)),
+      upcoming_(upcoming(p_.replica)),
       leader_(
           p_.loop, p_.replica.reader(), p_.http, [this] { return p_.replica.election().holder(); },
           p_.replica.options().ns, options_.tls.has_value()),
@@ -74,6 +98,12 @@ DashboardServer::DashboardServer(DashboardParts parts, DashboardOptions options)
 
 DashboardServer::~DashboardServer() {
   if (replica::Hub* const hub = p_.replica.hub()) hub->on_change({});
+}
+
+void DashboardServer::for_each_chronicle(
+    const std::function<void(const std::string&, const view::Chronicle&)>& visit) const {
+  visit("", chronicle_);
+  for (const auto& [cluster, one] : elsewhere_) visit(cluster, one->chronicle);
 }
 
 std::vector<web::Route> DashboardServer::routes() {

@@ -23,6 +23,10 @@
 #include "web/server.h"
 #include "web/site.h"
 
+namespace careen::plan {
+class Upcoming;
+}
+
 namespace careen::app {
 
 struct DashboardParts {
@@ -48,8 +52,8 @@ struct DashboardOptions {
   std::function<double()> speed = [] { return 1.0; };
   // Under which `--server auto` finds it on this machine, such as careen run; empty: not at all.
   std::string known_as = {};
-  // The Plan document for that many hours; empty: there is none.
-  std::function<io::Task<std::string>(int hours)> plan = {};
+  // The text of the configuration of profiles as it is now, for plans; empty: there are none.
+  std::function<io::Result<std::string>()> config = {};
 };
 
 class DashboardServer {
@@ -69,11 +73,15 @@ class DashboardServer {
   int port() const { return server_ ? server_->port() : 0; }
   // Where it is reached from this machine; nothing when it is not open, not on a loopback address, or has TLS.
   std::optional<std::string> local_url() const;
-  const view::Chronicle& chronicle() const { return chronicle_; }
+  // Of careen's own cluster, whose name is empty, and of those that it looks after as a hub.
+  void for_each_chronicle(
+      const std::function<void(const std::string& cluster, const view::Chronicle& chronicle)>& visit) const;
   bool has_dashboard() const;
 
  private:
   void leave_record();
+  // Null: there are no plans.
+  std::unique_ptr<plan::Upcoming> upcoming(replica::Replica& replica);
   web::ViewAnswers answers();
   // Of a workload cluster that is run from here.
   struct Elsewhere;
@@ -82,6 +90,7 @@ class DashboardServer {
   DashboardOptions options_;
   view::Chronicle chronicle_;
   view::Changes changes_;
+  std::unique_ptr<plan::Upcoming> upcoming_;
   std::map<std::string, std::shared_ptr<Elsewhere>, std::less<>> elsewhere_;
   web::Leader leader_;
   web::InfoApi info_;

@@ -8,6 +8,8 @@
 #include <filesystem>
 #include <fstream>
 #include <optional>
+#include <utility>
+#include <vector>
 
 #include "cli/environment.h"
 #include "cli/screen.h"
@@ -18,11 +20,12 @@
 #include "demo/hints.h"
 #include "demo/log.h"
 #include "demo/world.h"
+#include "io/certificates.h"
 #include "io/http.h"
+#include "io/http_server.h"
 #include "io/metrics.h"
 #include "io/paced_time.h"
 #include "io/process.h"
-#include "plan/upcoming.h"
 #include "sim/http_face.h"
 
 namespace careen::app {
@@ -33,6 +36,8 @@ constexpr const char* kUsualAddress = "127.0.0.1:8080";
 constexpr const char* kFreeAddress = "127.0.0.1:0";
 // How often the log is brought up to date, in real time.
 constexpr io::Duration kLogEvery = io::milliseconds{500};
+// How long its certificates are good for.
+constexpr io::Duration kLongest = io::hours{24 * 365};
 // Faster than this, single drains are too many lines.
 constexpr double kBriefFrom = 10;
 
@@ -80,6 +85,7 @@ class Demo {
         time_(options.seed, real_.wall_now() - DemoWorld::kHeadStart),
         log_(screen, options.speed >= kBriefFrom),
         world_(time_, {.nodes = options.nodes,
+                       .clusters = options.clusters,
                        .seed = options.seed,
                        .actors = options.actors,
                        .tell = [this](const std::string& node,
@@ -87,27 +93,31 @@ class Demo {
         http_(io::make_http_client(real_, {})),
         paced_(real_, time_, options.speed),
         show_log_(real_, [this] { show_log(); }),
-        colleague_(options.actors
+        colleague_(options.actors && !world_.has_hub()
                        ? std::make_unique<DemoColleague>(time_, world_, options.seed,
                                                          [this](const std::string& node, const std::string& text) {
                                                            log_.tell(time_.wall_now(), node, text);
                                                          })
-                       : nullptr),
-        upcoming_(
-            {real_, world_.careen().replica().reader(), [this] { return io::Result<std::string>(world_.config()); }}) {}
+                       : nullptr) {}
 
   int run();
 
  private:
   bool serve();
+  io::Result<void> serve_home();
+  io::Result<void> serve_cluster(size_t index, const io::KeyPair& authority);
+  io::Result<void> serve_clusters();
   io::Result<void> open_dashboard(const std::string& address);
   std::string kubeconfig_path() const;
   std::string config_path() const { return folder_.path() + "/maintenance.yaml"; }
   bool write_files() const;
+  io::Validity validity() const { return {real_.wall_now() - io::hours{1}, real_.wall_now() + kLongest}; }
   std::string dashboard_url() const;
-  DemoPlace place() const;
+  DemoPlace place();
   void show_log() {
-    log_.show(dashboard_->chronicle().timeline());
+    dashboard_->for_each_chronicle([this](const std::string& cluster, const view::Chronicle& chronicle) {
+      log_.show(cluster.substr(cluster.find('/') + 1), chronicle.timeline());
+    });
     show_log_.set(real_.now() + kLogEvery);
   }
   bool is_over(io::Steady since) const { return options_.lasts && real_.now() - since >= *options_.lasts; }
@@ -123,8 +133,8 @@ class Demo {
   io::PacedTime paced_;
   io::Alarm show_log_;
   std::unique_ptr<DemoColleague> colleague_;
-  plan::Upcoming upcoming_;
-  std::unique_ptr<io::HttpServer> cluster_server_;
+  std::vector<std::unique_ptr<io::HttpServer>> servers_;  // of all model clusters
+  std::vector<ModelContext> contexts_;                    // by which they are reached, careen's own first
   std::unique_ptr<DashboardServer> dashboard_;
 };
 
@@ -139,19 +149,52 @@ io::Result<void> Demo::open_dashboard(const std::string& address) {
       DashboardOptions{.address = address,
                        .speed = [this] { return options_.speed; },
                        .known_as = "careen demo",
-                       .plan = [this](int hours) { return upcoming_.document(hours); }});
+                       .config = [this] { return io::Result<std::string>(world_.config()); }});
   return dashboard_->open();
 }
 
-bool Demo::serve() {
-  auto cluster = sim::serve_model(real_, world_.cluster().network, kFreeAddress, options_.speed);
-  if (!cluster) {
-    screen_.error(cluster.error().message);
-    return false;
+io::Result<void> Demo::serve_home() {
+  auto server = sim::serve_model(real_, world_.home().network, kFreeAddress, options_.speed);
+  if (!server) return tl::make_unexpected(std::move(server.error()));
+  contexts_.push_back({.server = fmt::format("http://127.0.0.1:{}", (*server)->port())});
+  if (world_.has_hub()) contexts_.back().name = "management";
+  servers_.push_back(std::move(*server));
+  return {};
+}
+
+// A hub trusts no kubeconfig that leads to a server without TLS.
+io::Result<void> Demo::serve_cluster(size_t index, const io::KeyPair& authority) {
+  const std::string name = kClusterNames[index];
+  auto pair = io::issue_certificate(authority, {"127.0.0.1"}, validity());
+  if (!pair) return tl::make_unexpected(std::move(pair.error()));
+  io::ServerOptions options;
+  options.address = kFreeAddress;
+  options.tls_pair = [shown = std::make_shared<const io::KeyPair>(std::move(*pair))] { return shown; };
+  auto server = sim::serve_model(real_, world_.cluster(index).model().network, std::move(options), options_.speed);
+  if (!server) return tl::make_unexpected(std::move(server.error()));
+  ModelContext context{name, fmt::format("https://127.0.0.1:{}", (*server)->port()), authority.certificate};
+  world_.publish(index, context.server, model_kubeconfig({context}));
+  contexts_.push_back(std::move(context));
+  servers_.push_back(std::move(*server));
+  return {};
+}
+
+io::Result<void> Demo::serve_clusters() {
+  const auto authority = io::make_authority("careen demo", validity());
+  if (!authority) return tl::make_unexpected(authority.error());
+  for (size_t index = 0; index < world_.size(); ++index) {
+    if (auto served = serve_cluster(index, *authority); !served) return served;
   }
-  cluster_server_ = std::move(*cluster);
-  auto opened = open_dashboard(options_.listen.empty() ? kUsualAddress : options_.listen);
-  if (!opened && options_.listen.empty()) opened = open_dashboard(kFreeAddress);
+  return {};
+}
+
+bool Demo::serve() {
+  auto opened = serve_home();
+  if (opened && world_.has_hub()) opened = serve_clusters();
+  if (opened) {
+    opened = open_dashboard(options_.listen.empty() ? kUsualAddress : options_.listen);
+    if (!opened && options_.listen.empty()) opened = open_dashboard(kFreeAddress);
+  }
   if (!opened) {
     screen_.error(opened.error().message);
     return false;
@@ -160,11 +203,10 @@ bool Demo::serve() {
 }
 
 bool Demo::write_files() const {
-  const std::string server = fmt::format("http://127.0.0.1:{}", cluster_server_->port());
   std::ofstream config(config_path(), std::ios::trunc);
   config << world_.config();
   config.close();
-  const bool written = write_model_kubeconfig(kubeconfig_path(), server);
+  const bool written = write_model_kubeconfig(kubeconfig_path(), contexts_);
   if (!written) screen_.error(fmt::format("{}: cannot be written", kubeconfig_path()));
   if (!config.good()) screen_.error(fmt::format("{}: cannot be written", config_path()));
   return written && config.good();
@@ -175,15 +217,16 @@ std::string Demo::dashboard_url() const {
   return fmt::format("http://{}:{}", options_.listen.substr(0, options_.listen.rfind(':')), dashboard_->port());
 }
 
-DemoPlace Demo::place() const {
+DemoPlace Demo::place() {
   return {.nodes = options_.nodes,
+          .clusters = options_.clusters,
           .speed = options_.speed,
           .dashboard = dashboard_url(),
           .kubeconfig = kubeconfig_path(),
           .config = config_path(),
           .folder = own_folder(),
           .kubectl = on_path("kubectl"),
-          .blocked = world_.node_with("data", "orders")};
+          .blocked = world_.cluster().node_with("data", "orders")};
 }
 
 int Demo::run() {

@@ -1,5 +1,5 @@
-// careen demo: the demonstration's world in one process, with its API server and dashboard on loopback ports, its clock
-// running at a chosen speed.
+// careen demo: the demonstration's world in one process, with its API servers and dashboard on loopback ports, its
+// clock running at a chosen speed.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,8 @@
 namespace careen::app {
 
 struct DemoOptions {
-  int nodes = 60;
+  int nodes = 60;    // of each cluster
+  int clusters = 1;  // more: behind a hub
   uint64_t seed = 1;
   double speed = 1;
   std::string listen;                 // of the dashboard; empty: the usual port, or a free one if that is taken

@@ -72,7 +72,7 @@ struct DemoColleague::Core {
     access.ns = "default";
     KubeSession session(
         {*loop_, std::move(access),
-         [this](const kube::Access&) { return kube::Transports{world_.cluster().network.connect(*loop_, kColleague)}; },
+         [this](const kube::Access&) { return kube::Transports{world_.home().network.connect(*loop_, kColleague)}; },
          random_, screen, kColleague});
     co_await run(session);
   }
@@ -88,7 +88,7 @@ struct DemoColleague::Core {
 
   std::string node_at_rest() {
     std::vector<std::string> resting;
-    for (const auto& [name, node] : world_.nodes().all()) {
+    for (const auto& [name, node] : world_.cluster().nodes().all()) {
       if (node.at_rest()) resting.push_back(name);
     }
     return resting.empty() ? "" : resting[random_.next() % resting.size()];

@@ -1,9 +1,11 @@
 #include <CLI/CLI.hpp>
+#include <iterator>
 #include <memory>
 
 #include "cli/command_set.h"
 #include "commands/command_list.h"
 #include "commands/demo.h"
+#include "demo/config.h"
 #include "session/cluster_flags.h"
 
 namespace careen::app {
@@ -17,12 +19,18 @@ void add_demo_command(Commands& commands) {
       "Examples:\n"
       "  careen demo\n"
       "  careen demo --speed 60\n"
+      "  careen demo --clusters 3\n"
       "  careen demo --print-config > maintenance.yaml");
   command.add_option("--speed", demo->speed, "How much faster than real time the cluster's clock runs")
       ->check(CLI::Range(0.1, 3600.0))
       ->capture_default_str();
-  command.add_option("--nodes", demo->nodes, "How many nodes the cluster has, in three zones")
+  command.add_option("--nodes", demo->nodes, "How many nodes a cluster has, in three zones")
       ->check(CLI::Range(12, 5000))
+      ->capture_default_str();
+  command
+      .add_option("--clusters", demo->clusters,
+                  "How many clusters there are; several are looked after by a hub in their management cluster")
+      ->check(CLI::Range(1, static_cast<int>(std::size(kClusterNames))))
       ->capture_default_str();
   command.add_option("--seed", demo->seed, "Equal seeds draw equal accidents")->capture_default_str();
   command

@@ -237,7 +237,7 @@ TEST_P(HostileText, InTheLogOfADemonstration) {
                     .from = "operational",
                     .to = "maintenance-required"});
     }
-    log.show(timeline);
+    log.show("", timeline);
     DemoPlace place;
     place.dashboard = place.kubeconfig = place.config = place.folder = place.blocked = kEvil;
     print_demo_start(screen, place);

@@ -42,7 +42,7 @@ int serve_model_cluster(const ModelOptions& options) {
   const size_t colon = options.listen.rfind(':');
   const std::string host = colon == 0 ? "127.0.0.1" : options.listen.substr(0, colon);
   const std::string address = fmt::format("http://{}:{}", host, (*server)->port());
-  if (!options.kubeconfig.empty() && !write_model_kubeconfig(options.kubeconfig, address)) {
+  if (!options.kubeconfig.empty() && !write_model_kubeconfig(options.kubeconfig, {{.server = address}})) {
     screen.note(options.kubeconfig + ": cannot be written");
     return 1;
   }

@@ -101,6 +101,7 @@ int plan_with(io::Loop& loop, Screen& screen, const plan::Snapshot& snapshot,
 
 Task<int> plan_live(KubeSession& session, const PlanOptions* options, const std::vector<Candidate>* configurations) {
   plan::SnapshotScope scope;
+  if (session.management) scope.limits = &session.management->client;
   auto snapshot = co_await plan::take_snapshot(session.client, std::move(scope));
   if (!snapshot) {
     session.screen.error(server_error(snapshot.error()));
@@ -118,6 +119,9 @@ int run_plan(const PlanOptions& options) {
   }
   if (options.snapshot.empty() && options.config.empty() && options.compare.empty()) {
     throw UsageError("which configuration? Give --config FILE, or --snapshot FILE with one that holds it");
+  }
+  if (!options.snapshot.empty() && !options.cluster.workload.empty()) {
+    throw UsageError("--snapshot is a cluster, and --cluster names one: give one of them");
   }
   const auto configurations = candidates(options);
   Screen screen(process_screen());
@@ -183,7 +187,8 @@ void add_plan_command(Commands& commands) {
                   "  {0} plan --config maintenance.yaml\n"
                   "  {0} plan --snapshot cluster.json.gz --config changed.yaml --for 30d\n"
                   "  {0} plan --config maintenance.yaml --approvals after=4h -o html > plan.html\n"
-                  "  {0} plan --compare maintenance.yaml changed.yaml",
+                  "  {0} plan --compare maintenance.yaml changed.yaml\n"
+                  "  {0} plan --config maintenance.yaml --cluster fleet/eu-1",
                   commands.called()));
   command
       .add_option("--snapshot", options->snapshot, "Plan with this file of careen snapshot, not with the live cluster")
@@ -203,6 +208,7 @@ void add_plan_command(Commands& commands) {
   command.add_flag("--all", options->all, "All rows of the table, not the first 50");
   add_assumption_flags(command, options->assumptions);
   add_cluster_flags(command, options->cluster);
+  add_workload_flag(command, options->cluster);
 }
 
 }  // namespace careen::app

@@ -18,7 +18,6 @@
 #include "io/real_loop.h"
 #include "kube/credentials.h"
 #include "kube/http_transport.h"
-#include "plan/upcoming.h"
 #include "replica/replica.h"
 #include "web/probes.h"
 #include "web/replica_key.h"
@@ -108,8 +107,6 @@ class Process {
                   *http_, *mail_, read_environment, log},
                  replica_options_),
         replica_token_(replica_.reader(), replica_options_.ns, replica_options_.own_pod, log.named("dashboard")),
-        upcoming_(
-            {loop, replica_.reader(), [this, &files] { return files.read(profiles_->config); }, read_environment}),
         dashboard_({loop, replica_, *leader_http_, &replica_.reader(),
                     [this] { return replica_token_.authorization(); }, log.named("metrics")},
                    dashboard_options(options, loop, files)),
@@ -155,7 +152,6 @@ class Process {
   std::unique_ptr<io::MailClient> mail_;
   replica::Replica replica_;
   web::ReplicaToken replica_token_;
-  plan::Upcoming upcoming_;
   DashboardServer dashboard_;
   web::Probes probes_;
   WebhookServer webhook_;
@@ -171,7 +167,10 @@ DashboardOptions Process::dashboard_options(const RunOptions& options, io::RealL
   dashboard.on_scrape = [this] { scraped(); };
   // Nobody sits at the machine that a pod runs on.
   if (replica_options_.own_pod.empty()) dashboard.known_as = "careen run";
-  if (profiles_) dashboard.plan = [this](int hours) { return upcoming_.document(hours); };
+  const auto& hub = replica_options_.hub;
+  if (const auto* known = profiles_ || !hub ? profiles_ : profiles::options_in(hub->controllers)) {
+    dashboard.config = [known, &files] { return files.read(known->config); };
+  }
   if (!options.metrics_secure) return dashboard;
   // As the original secures its metrics.
   const std::string usual = temporary_folder() + "/" + web::kMetricsFolder;
@@ -224,6 +223,7 @@ int run(const RunOptions& options) {
   ::mallopt(M_ARENA_MAX, 1);
   ::mallopt(M_MMAP_THRESHOLD, 128 << 10);
   ::mallopt(M_TRIM_THRESHOLD, 256 << 10);
+  io::allow_many_files();
   io::RealLoop loop;
   io::RealFiles files(loop);
   const io::Log root(io::make_stderr_sink(options.log, [&loop] { return loop.wall_now(); }), "");

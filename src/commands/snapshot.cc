@@ -45,6 +45,7 @@ Task<int> snapshot(KubeSession& session, SnapshotOptions options) {
   }
   plan::SnapshotScope scope;
   scope.careen = CAREEN_VERSION;
+  if (session.management) scope.limits = &session.management->client;
   auto taken = co_await plan::take_snapshot(session.client, std::move(scope));
   if (!taken) {
     session.screen.error(server_error(taken.error()));
@@ -94,6 +95,7 @@ void add_snapshot_command(Commands& commands) {
   command.add_option("--config", options->config, "Configuration file to put in, without its secrets")
       ->type_name("FILE");
   add_cluster_flags(command, options->cluster);
+  add_workload_flag(command, options->cluster);
 }
 
 }  // namespace careen::app

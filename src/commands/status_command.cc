@@ -21,6 +21,7 @@ void add_status_command(Commands& commands) {
         StatusOptions& options = given->status;
         options.view.cluster = given->cluster;
         complete_view_options(options.view);
+        given->cluster.workload = options.view.workload;
         return run_on_cluster(given->cluster, [&](KubeSession& session) { return show_status(session, options); });
       });
   command.footer(

@@ -55,11 +55,11 @@ DemoActors::DemoActors(io::Loop& loop, sim::Cluster& cluster, DemoNodes& nodes, 
       [this](const std::string& name, const DemoNode& before, const DemoNode& now) { react(name, before, now); });
 }
 
-void DemoActors::begin() {
+void DemoActors::begin(bool objects) {
   people_at_work_ = true;
   scope_.spawn(publish_releases());
   scope_.spawn(break_hardware());
-  scope_.spawn(take_nodes_out());
+  if (objects) scope_.spawn(take_nodes_out());
   scope_.spawn(run_jobs());
   scope_.spawn(reboot_as_kured());
 }

@@ -21,8 +21,9 @@ class DemoActors {
 
   DemoActors(io::Loop& loop, sim::Cluster& cluster, DemoNodes& nodes, uint64_t seed, Tell tell);
 
-  // Machines do their part from the beginning. This starts what happens by itself.
-  void begin();
+  // Machines do their part from the beginning. This starts what happens by itself; colleagues make objects only where
+  // somebody looks after them.
+  void begin(bool objects);
   const std::string& newest_os() const { return newest_os_; }
 
  private:

@@ -18,6 +18,10 @@ inline constexpr std::string_view kPoolLabel = "demo.careen.dev/pool";          
 inline constexpr std::string_view kHardwareLabel = "demo.careen.dev/hardware";   // broken or repaired
 inline constexpr std::string_view kApprovedAnnotation = "demo.careen.dev/approved";
 
+// With several clusters: the namespace of their Clusters, and their names.
+inline constexpr const char* kFleetNamespace = "fleet";
+inline constexpr const char* kClusterNames[] = {"eu-1", "us-1", "ap-1", "eu-2", "us-2", "ap-2", "eu-3", "us-3", "ap-3"};
+
 // Its limits.
 inline constexpr int kUpdatesPerZone = 2;
 inline constexpr int kMostInMaintenance = 8;

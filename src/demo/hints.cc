@@ -43,9 +43,42 @@ std::string speed_text(double speed) {
   return speed == 1 ? "in real time" : fmt::format("{:g} times as fast as real time", speed);
 }
 
+// Of several clusters, about the first two.
+std::vector<Hint> hub_hints(const DemoPlace& place) {
+  const std::string one = kClusterNames[0], other = kClusterNames[1];
+  const auto named = [](const std::string& cluster) { return fmt::format("{}/{}", kFleetNamespace, cluster); };
+  return {
+      {"Paste this first:", {environment(place)}},
+      {"The clusters that careen looks after, and the Machines of Cluster API in them:", {"careen clusters"}},
+      {"The nodes of one of them, its limits, and all of it live; q ends that:",
+       {fmt::format("kubectl --context {} get nodes -L topology.kubernetes.io/zone,cloud.sap/maintenance-state,{}", one,
+                    kOsVersionLabel),
+        fmt::format("careen status --cluster {}", named(one)), fmt::format("careen budget --cluster {}", named(one)),
+        fmt::format("careen top --cluster {}", named(one))}},
+      {fmt::format("Why does {} not move? Its pool waits for a person. Be that person:", kUnapproved),
+       {fmt::format("careen explain cluster/{}/node/{}", named(one), kUnapproved),
+        fmt::format("kubectl --context {} annotate --overwrite node {} {}=yes", one, kUnapproved,
+                    kApprovedAnnotation)}},
+      {"Break a node of another one. It is drained, repaired some minutes later, and comes back:",
+       {fmt::format("kubectl --context {} label --overwrite node {} {}=broken", other, kHealthy, kHardwareLabel)}},
+      {"Take a cluster out of careen's care, and put it back:",
+       {fmt::format("kubectl -n {} label cluster {} careen.dev/hub-", kFleetNamespace, other),
+        fmt::format("kubectl -n {} label cluster {} careen.dev/hub=true", kFleetNamespace, other)}},
+      {"When will all nodes of it be done, and what limits the pace?",
+       {fmt::format("careen plan --config {} --cluster {} --for 24h", shell_word(place.config), named(one))}},
+      {"The emergency stop, of all clusters at once:", {"careen pause --reason \"just looking\"", "careen resume"}},
+  };
+}
+
+std::string size_text(const DemoPlace& place) {
+  if (place.clusters == 1) return fmt::format("careen on a model cluster of {} nodes in 3 zones", place.nodes);
+  return fmt::format("careen as the hub of {} model clusters of {} nodes in 3 zones each", place.clusters, place.nodes);
+}
+
 }  // namespace
 
 std::vector<Hint> demo_hints(const DemoPlace& place) {
+  if (place.clusters > 1) return hub_hints(place);
   return {
       {"Paste this first:", {environment(place)}},
       {"The nodes, and who takes which out:",
@@ -69,9 +102,8 @@ std::vector<Hint> demo_hints(const DemoPlace& place) {
 }
 
 void print_demo_start(Screen& screen, const DemoPlace& place) {
-  screen.line(
-      screen.paint(Colour::bold, "careen demo") +
-      fmt::format(": careen on a model cluster of {} nodes in 3 zones, {}", place.nodes, speed_text(place.speed)));
+  screen.line(screen.paint(Colour::bold, "careen demo") +
+              fmt::format(": {}, {}", size_text(place), speed_text(place.speed)));
   screen.line("");
   screen.line("  Dashboard   " + screen.paint(Colour::bold, place.dashboard) + "/");
   screen.line(fmt::format("  Kubeconfig  {}", place.kubeconfig));

@@ -10,7 +10,8 @@ namespace careen::app {
 class Screen;
 
 struct DemoPlace {
-  int nodes = 0;
+  int nodes = 0;     // of each cluster
+  int clusters = 1;  // more: behind a hub
   double speed = 1;
   std::string dashboard;   // http://127.0.0.1:8080
   std::string kubeconfig;  // paths

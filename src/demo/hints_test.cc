@@ -16,9 +16,9 @@ const DemoPlace kPlace{.nodes = 60,
                        .folder = "/opt/careen",
                        .blocked = "node-7"};
 
-std::vector<std::string> all_commands() {
+std::vector<std::string> all_commands(const DemoPlace& place = kPlace) {
   std::vector<std::string> commands;
-  for (const Hint& hint : demo_hints(kPlace)) {
+  for (const Hint& hint : demo_hints(place)) {
     commands.insert(commands.end(), hint.commands.begin(), hint.commands.end());
   }
   return commands;
@@ -43,6 +43,22 @@ TEST(DemoHints, NoCommandSaysItAgain) {
   }
   for (const char* command : {"careen status", "careen top", "careen explain node-9"}) {
     EXPECT_THAT(commands, Contains(command));
+  }
+}
+
+TEST(DemoHints, OfSeveralClustersEachCommandNamesOne) {
+  DemoPlace place = kPlace;
+  place.clusters = 3;
+  const auto commands = all_commands(place);
+  EXPECT_EQ(commands.front(), all_commands().front());
+  for (const char* command :
+       {"careen clusters", "careen top --cluster fleet/eu-1", "careen explain cluster/fleet/eu-1/node/node-9"}) {
+    EXPECT_THAT(commands, Contains(command));
+  }
+  for (const std::string& command : commands) {
+    if (command.starts_with("kubectl")) {
+      EXPECT_THAT(command, testing::AnyOf(HasSubstr("--context"), HasSubstr("-n fleet")));
+    }
   }
 }
 

@@ -39,47 +39,50 @@ Colour colour_of(const Entry& entry) {
 
 }  // namespace
 
-void DemoLog::line(io::Wall time, Colour colour, const std::string& text) {
-  screen_.line(screen_.paint(Colour::dim, time_of_day(time)) + "  " + screen_.paint(colour, text));
+// `of`: the node or the cluster that it is about; empty: all of it.
+void DemoLog::line(io::Wall time, Colour colour, const std::string& of, const std::string& text) {
+  screen_.line(screen_.paint(Colour::dim, time_of_day(time)) + "  " +
+               screen_.paint(colour, of.empty() ? text : fmt::format("{}: {}", of, text)));
 }
 
 void DemoLog::tell(io::Wall time, const std::string& node, const std::string& text) {
-  line(time, Colour::blue, node.empty() ? text : fmt::format("{}: {}", node, text));
+  line(time, Colour::blue, node, text);
 }
 
-void DemoLog::show(const view::Timeline& timeline) {
+void DemoLog::show(const std::string& cluster, const view::Timeline& timeline) {
+  int64_t& shown = shown_[cluster];
   std::vector<const Entry*> required;
-  for (const Entry* entry : timeline.since(shown_, kMostEntries)) {
+  for (const Entry* entry : timeline.since(shown, kMostEntries)) {
     if (becomes(*entry, profiles::State::maintenance_required)) {
       required.push_back(entry);
       continue;
     }
-    show_required(required);
+    show_required(cluster, required);
     required.clear();
-    show(*entry);
+    show(cluster, *entry);
   }
-  show_required(required);
-  shown_ = timeline.next();
+  show_required(cluster, required);
+  shown = timeline.next();
 }
 
-void DemoLog::show(const Entry& entry) {
+void DemoLog::show(const std::string& cluster, const Entry& entry) {
   // A profile that was attached is no news.
   if (entry.kind == Entry::Kind::transition && entry.from.empty()) return;
   if (brief_ && entry.kind == Entry::Kind::drain) return;
-  line(entry.time, colour_of(entry), entry.text);
+  line(entry.time, colour_of(entry), cluster, entry.text);
 }
 
-void DemoLog::show_required(const std::vector<const Entry*>& entries) {
+void DemoLog::show_required(const std::string& cluster, const std::vector<const Entry*>& entries) {
   if (entries.empty()) return;
   if (entries.size() <= kNamed) {
-    for (const Entry* entry : entries) show(*entry);
+    for (const Entry* entry : entries) show(cluster, *entry);
     return;
   }
   std::vector<std::string_view> names;
   for (const Entry* entry : entries) names.push_back(entry->node);
   std::sort(names.begin(), names.end(), kube::NameOrder());
   names.resize(kNamed);
-  line(entries.front()->time, Colour::plain,
+  line(entries.front()->time, Colour::plain, cluster,
        fmt::format("{} nodes need maintenance: {}, …", entries.size(), fmt::join(names, ", ")));
 }
 

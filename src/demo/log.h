@@ -2,6 +2,7 @@
 // a kind become one line, so that it can be read along.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -17,17 +18,17 @@ class DemoLog {
   DemoLog(Screen& screen, bool brief) : screen_(screen), brief_(brief) {}
 
   void tell(io::Wall time, const std::string& node, const std::string& text);
-  // Prints what the timeline has that was not shown yet.
-  void show(const view::Timeline& timeline);
+  // Prints what the timeline has that was not shown yet. `cluster`: of which it is, where there are several.
+  void show(const std::string& cluster, const view::Timeline& timeline);
 
  private:
-  void show(const view::Entry& entry);
-  void show_required(const std::vector<const view::Entry*>& entries);
-  void line(io::Wall time, Colour colour, const std::string& text);
+  void show(const std::string& cluster, const view::Entry& entry);
+  void show_required(const std::string& cluster, const std::vector<const view::Entry*>& entries);
+  void line(io::Wall time, Colour colour, const std::string& of, const std::string& text);
 
   Screen& screen_;
   bool brief_;
-  int64_t shown_ = 0;
+  std::map<std::string, int64_t> shown_;  // by cluster
 };
 
 }  // namespace careen::app

@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
-#include "controllers/profiles/names.h"
+#include <utility>
+
+#include "controllers/machines/hosted.h"
 #include "controllers/slot/kind.h"
 #include "demo/config.h"
 #include "demo/workloads.h"
@@ -12,56 +14,47 @@ namespace careen::app {
 
 namespace {
 
-constexpr int kStorageEvery = 5;
-// One node in this many already has the update when the demonstration begins.
-constexpr int kUpdatedEvery = 4;
+// What is told of the nodes of one cluster among several.
+DemoActors::Tell told_of(const std::string& cluster, DemoActors::Tell tell) {
+  return [cluster, tell = std::move(tell)](const std::string& node, const std::string& text) {
+    tell(node.empty() ? cluster : fmt::format("{}: {}", cluster, node), text);
+  };
+}
 
 }  // namespace
 
-DemoWorld::DemoWorld(io::VirtualTime& time, DemoWorldOptions options)
-    : loop_(time.make_loop()),
-      cluster_(std::make_unique<sim::Cluster>(*loop_, options.seed)),
-      nodes_(std::make_unique<DemoNodes>(cluster_->api)),
-      actors_(std::make_unique<DemoActors>(*loop_, *cluster_, *nodes_, options.seed, options.tell)) {
-  define_kinds(cluster_->api);
-  add_demo_limit(cluster_->api);
-  add_nodes(options.nodes);
-  add_demo_workloads(cluster_->api, options.nodes);
-  time.run_for(kHeadStart);
-  cluster_->api.compact();
-  config_ = demo_config(time.wall_now());
-  careen_ =
-      std::make_unique<replica::ModelProcess>(time, *cluster_, config_,
-                                              replica::ModelProcessOptions{.name = "careen-0",
-                                                                           .seed = options.seed,
-                                                                           .cache_pods = true,
-                                                                           .controllers = replica::usual_controllers(),
-                                                                           .log = options.log});
-  if (options.actors) actors_->begin();
-}
-
-void DemoWorld::add_nodes(int count) {
-  auto machine = sim::Kubelets::usual_machine();
-  machine.ready_after = {};
-  for (int index = 0; index < count; ++index) {
-    const bool updated = index % kUpdatedEvery == 0;
-    sim::Kubelets::Labels labels = sim::Kubelets::usual_place(index);
-    labels.emplace_back(profiles::kProfileLabel, fmt::format("{}--{}", kOsUpdate, kHardwareRepair));
-    labels.emplace_back(kPoolLabel, index % kStorageEvery == kStorageEvery - 1 ? "storage" : "worker");
-    labels.emplace_back(kOsVersionLabel, updated ? actors_->newest_os() : "2.0.9");
-    if (!updated) labels.emplace_back(kOutdatedLabel, "needed");
-    cluster_->kubelets.add(fmt::format("node-{}", index), labels, {}, machine);
+DemoWorld::DemoWorld(io::VirtualTime& time, DemoWorldOptions options) : loop_(time.make_loop()) {
+  if (options.clusters > 1) management_ = std::make_unique<DemoManagement>(*loop_, options.seed);
+  for (int index = 0; index < options.clusters; ++index) {
+    const auto tell = management_ ? told_of(kClusterNames[index], options.tell) : options.tell;
+    clusters_.push_back(std::make_unique<DemoCluster>(*loop_, options.nodes, options.seed + index, tell));
+    if (management_) management_->add(kClusterNames[index], *clusters_.back());
   }
+  add_demo_limit(home().api);
+  time.run_for(kHeadStart);
+  home().api.compact();
+  for (const auto& cluster : clusters_) cluster->model().api.compact();
+  config_ = demo_config(time.wall_now());
+  careen_ = std::make_unique<replica::ModelProcess>(time, home(), config_, process(options));
+  if (!options.actors) return;
+  for (const auto& cluster : clusters_) cluster->actors().begin(management_ == nullptr);
 }
 
-std::string DemoWorld::node_with(std::string_view ns, std::string_view app) const {
-  std::string out;
-  cluster_->api.for_each("/api/v1/pods", [&](const std::string&, const sim::Text& text) {
-    const auto pod = kube::Json::parse(*text);
-    if (!out.empty() || !pod || pod->at("/metadata/namespace").text() != ns) return;
-    if (pod->at("/metadata/labels/app").text() == app) out = pod->at("/spec/nodeName").text().value_or("");
-  });
-  return out;
+replica::ModelProcessOptions DemoWorld::process(const DemoWorldOptions& options) const {
+  replica::ModelProcessOptions process{
+      .name = "careen-0", .seed = options.seed, .cache_pods = true, .log = options.log};
+  if (!management_) {
+    process.controllers = replica::usual_controllers();
+    return process;
+  }
+  process.hub = true;
+  process.controllers = {machines::kind().usual()};
+  process.elsewhere = [this](const kube::Access& access) { return management_->reached(access); };
+  return process;
+}
+
+void DemoWorld::publish(size_t index, const std::string& address, const std::string& kubeconfig) {
+  management_->publish(kClusterNames[index], *clusters_[index], address, kubeconfig);
 }
 
 }  // namespace careen::app

@@ -77,7 +77,8 @@ Task<kube::Result<Snapshot>> take_snapshot(kube::Client& client, SnapshotScope s
   for (const KindEntry& entry : kinds()) {
     if (!scope.pods && concerns_pods(entry.kind)) continue;
     if (scope.progress) scope.progress(entry.section);
-    auto read = co_await read_kind(&client, entry.kind, scope.page_size);
+    const bool elsewhere = entry.kind == Kind::limits && scope.limits;
+    auto read = co_await read_kind(elsewhere ? scope.limits : &client, entry.kind, scope.page_size);
     if (read) {
       snapshot.objects[entry.kind] = std::move(*read);
       continue;

@@ -19,6 +19,9 @@ struct SnapshotScope {
   bool pods = true;     // and what makes, owns and protects them
   int page_size = 500;  // objects of one answer
   std::string careen;   // our version
+  // Of the cluster that has the MaintenanceLimits, where that is another one: those of a workload cluster are its
+  // hub's.
+  kube::Client* limits = nullptr;
   // Called before each kind is read.
   std::function<void(std::string_view section)> progress = {};
 };

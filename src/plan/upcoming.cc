@@ -51,6 +51,7 @@ Task<io::Result<bool>> Upcoming::prepare(int hours) {
   SnapshotScope scope;
   scope.pods = needs_pods(*config);
   scope.page_size = kPage;
+  scope.limits = p_.limits;
   auto snapshot = co_await take_snapshot(p_.reader, std::move(scope));
   if (!snapshot) co_return io::fail(io::ErrorKind::protocol, snapshot.error().message);
   PlannerOptions options;

@@ -25,6 +25,7 @@ struct UpcomingParts {
   kube::Client& reader;                             // of the cluster
   std::function<io::Result<std::string>()> config;  // the text of the configuration file as it is now
   config::Environment environment = {};
+  kube::Client* limits = nullptr;  // of the cluster that has the MaintenanceLimits, where that is another one
 };
 
 class Upcoming {

@@ -10,6 +10,18 @@ void add_cluster_flags(CLI::App& command, ClusterOptions& cluster) {
   command.add_option("--context", cluster.context, "Context of the kubeconfig to use")->type_name("CONTEXT");
 }
 
+void add_workload_flag(CLI::App& command, ClusterOptions& cluster) {
+  command
+      .add_option("--cluster", cluster.workload,
+                  "The workload cluster that is meant, of those that a careen in this management cluster looks after")
+      ->check([](const std::string& text) {
+        const size_t slash = text.find('/');
+        const bool named = slash != 0 && slash < text.size() - 1 && text.find('/', slash + 1) == std::string::npos;
+        return named ? std::string() : "\"" + text + "\" is not NAMESPACE/NAME";
+      })
+      ->type_name("NAMESPACE/NAME");
+}
+
 void add_json_flag(CLI::App& command, bool& json) {
   command.add_option_function<std::string>(
              "-o,--output", [&json](const std::string&) { json = true; }, "json")

@@ -15,10 +15,14 @@ namespace careen::app {
 struct ClusterOptions {
   std::string kubeconfig;
   std::string context;
+  std::string workload = {};  // a cluster that is reached through this one; empty: this one itself
 };
 
 // --kubeconfig and --context.
 void add_cluster_flags(CLI::App& command, ClusterOptions& cluster);
+
+// --cluster, of a command that talks to the cluster itself.
+void add_workload_flag(CLI::App& command, ClusterOptions& cluster);
 
 // -o json.
 void add_json_flag(CLI::App& command, bool& json);

@@ -11,8 +11,11 @@
 #include "io/files.h"
 #include "io/process.h"
 #include "io/real_loop.h"
+#include "kube/base64.h"
 #include "kube/credentials.h"
 #include "kube/http_transport.h"
+#include "kube/json.h"
+#include "kube/kubeconfig.h"
 #include "kube/stream.h"
 #include "kube/url.h"
 
@@ -53,6 +56,23 @@ std::string user_at_host() {
   return fmt::format("{}@{}", user_name(), host);
 }
 
+// `asked` is the session whose cluster is asked from then on.
+Task<int> run_in_workload(KubeSession& management, std::string workload, const Command& command, KubeSession*& asked) {
+  auto access = co_await workload_access(management, std::move(workload));
+  if (!access) {
+    management.screen.error(access.error().message);
+    co_return kFailed;
+  }
+  KubeSession session(
+      {management.loop, std::move(*access), management.connect, management.random, management.screen, user_at_host()});
+  session.process = management.process;
+  session.management = &management;
+  asked = &session;
+  const int code = co_await command(session);
+  asked = &management;
+  co_return code;
+}
+
 Task<void> with_permit(io::Semaphore* places, Task<void> task) {
   const auto permit = co_await places->acquire();
   co_await std::move(task);
@@ -67,7 +87,8 @@ KubeSession::KubeSession(KubeSessionParts parts)
       owner("terminal/" + parts.user),
       ns(parts.access.ns),
       problems(io::Log(std::make_shared<ProblemListener>(*this), "")),
-      cluster({parts.loop, parts.random, metrics, problems}, {}, std::move(parts.access), std::move(parts.connect)),
+      connect(std::move(parts.connect)),
+      cluster({parts.loop, parts.random, metrics, problems}, {}, std::move(parts.access), connect),
       interrupted(parts.loop) {}
 
 Task<kube::Result<uint64_t>> read_list(KubeSession& session, kube::Resource resource, std::string query,
@@ -122,6 +143,23 @@ std::string server_error(const kube::ApiError& error) {
   return fmt::format("Error from server ({}): {}", error.reason, error.message);
 }
 
+Task<io::Result<kube::Access>> workload_access(KubeSession& management, std::string workload) {
+  const size_t slash = workload.find('/');
+  const std::string ns = workload.substr(0, slash);
+  const std::string name = workload.substr(slash + 1) + "-kubeconfig";
+  const std::string from = fmt::format("Secret {}/{}", ns, name);
+  const auto secret = co_await management.client.get({"", "v1", "secrets", "Secret", true}, ns, name);
+  if (!secret) {
+    co_return io::fail(io::ErrorKind::invalid, fmt::format("cluster {} cannot be reached without its kubeconfig: {}",
+                                                           workload, server_error(secret.error())));
+  }
+  const auto object = kube::Json::parse(*secret);
+  const auto value = object ? object->at("/data/value").text() : std::nullopt;
+  auto text = value ? kube::base64_decode(*value) : std::nullopt;
+  if (!text) co_return io::fail(io::ErrorKind::invalid, from + " has no key \"value\" with a kubeconfig");
+  co_return kube::resolve_untrusted_kubeconfig(from, std::move(*text), "");
+}
+
 int run_on_cluster(const ClusterOptions& options, const Command& command) {
   io::RealLoop loop;
   io::RealFiles files(loop);
@@ -135,13 +173,15 @@ int run_on_cluster(const ClusterOptions& options, const Command& command) {
   const KubeSession::Process process{loop, files};
   KubeSession session({loop, std::move(*access), kube::over_http(loop, files), random, screen, user_at_host()});
   session.process = &process;
+  KubeSession* asked = &session;
   const auto watch = io::watch_signals(loop, {SIGTERM, SIGINT}, [&](int) {
-    if (session.leaves_signals) return;
-    if (!session.heeds_interrupt || session.interrupted.is_open()) ::_exit(kInterrupted);
-    session.interrupted.open();
+    if (asked->leaves_signals) return;
+    if (!asked->heeds_interrupt || asked->interrupted.is_open()) ::_exit(kInterrupted);
+    asked->interrupted.open();
   });
   std::optional<int> code;
-  session.cluster.tasks().spawn(io::keep(command(session), code));
+  session.cluster.tasks().spawn(io::keep(
+      options.workload.empty() ? command(session) : run_in_workload(session, options.workload, command, asked), code));
   loop.run_until([&] { return code.has_value(); });
   return *code;
 }

@@ -50,6 +50,7 @@ class KubeSession {
   const std::string ns;     // of the kubeconfig
   io::Metrics metrics;
   io::Problems problems;
+  const kube::Connect connect;
   kube::Cluster cluster;
   kube::Client& client{cluster.client()};
   kube::AtomPool& atoms{cluster.atoms()};
@@ -61,6 +62,8 @@ class KubeSession {
     io::Files& files;
   };
   const Process* process = nullptr;
+  // Of a workload cluster the management cluster through which it was reached; null: it is no workload cluster.
+  KubeSession* management = nullptr;
 
   // Opened by the first Ctrl-C; the second one ends the process, as the first does unless a command heeds it.
   io::Gate interrupted;
@@ -92,6 +95,8 @@ io::Task<bool> heard_within(io::Loop& loop, io::Duration limit, io::Signal& sign
 std::string server_error(const kube::ApiError& error);
 
 using Command = std::function<io::Task<int>(KubeSession&)>;
+// A workload cluster of Cluster API, by the kubeconfig that its management cluster has of it. The error says why not.
+io::Task<io::Result<kube::Access>> workload_access(KubeSession& management, std::string workload);
 // In this process, with its terminal and its signals.
 int run_on_cluster(const ClusterOptions& options, const Command& command);
 

@@ -11,6 +11,7 @@
 #include "kube/name_order.h"
 #include "kube/node.h"
 #include "replica/controllers.h"
+#include "replica/hub.h"
 #include "replica/replica.h"
 #include "view/budgets.h"
 #include "view/chronicle.h"
@@ -74,6 +75,16 @@ std::string objects_json(const controllers::Picture* picture) {
                     [](std::string& out, const std::string& document) { out += document; });
 }
 
+// The workload clusters that are looked after from here.
+std::string hub_json(const replica::Hub& hub) {
+  std::string out;
+  {
+    Members array(out, '[', ']');
+    hub.for_each([&](const std::string& cluster, const replica::Replica&) { append_json(array.next(), cluster); });
+  }
+  return out;
+}
+
 }  // namespace
 
 void StateCounts::add(const std::string& profile, std::string_view state, int by) {
@@ -124,6 +135,7 @@ Sections make_sections(const Shown& shown, const Work& work) {
   for (const controllers::Kind* kind : replica::controller_kinds()) {
     if (!kind->section.empty()) sections.emplace_back(kind->section, objects_json(work.picture_of(*kind)));
   }
+  if (const replica::Hub* const hub = replica.hub()) sections.emplace_back("hub", hub_json(*hub));
   sections.emplace_back("problems", std::move(problems));
   return sections;
 }

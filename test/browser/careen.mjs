@@ -126,3 +126,28 @@ export class Careen {
     return items.map((item) => item.metadata.name);
   }
 }
+
+// A hub with two workload clusters, as the demonstration has it.
+export class Hub {
+  static async start() {
+    const hub = new Hub();
+    hub.folder = mkdtempSync(join(tmpdir(), "careen-browser-hub-"));
+    hub.demo = spawn(setting("CAREEN_BINARY"), ["demo", "--clusters", "2", "--nodes", "24", "--speed", "5", "--listen", "127.0.0.1:0"],
+      {stdio: ["ignore", "pipe", "inherit"], env: {...process.env, TMPDIR: hub.folder, XDG_RUNTIME_DIR: hub.folder}});
+    let said = "";
+    hub.demo.stdout.on("data", (text) => {
+      said += text;
+    });
+    const found = await until(() => /Dashboard +(\S+)/.exec(said) ?? (hub.demo.exitCode !== null && ["", ""]), "the demonstration", 60_000);
+    hub.address = found[1];
+    if (hub.address) return hub;
+    await hub.stop();
+    throw new Error("careen demo does not start");
+  }
+
+  async stop() {
+    this.demo.kill("SIGTERM");
+    await ended(this.demo);
+    rmSync(this.folder, {recursive: true, force: true});
+  }
+}

@@ -1,5 +1,5 @@
 // The page on the real careen: the whole way from an object in the cluster to what a person sees.
-import {Careen} from "./careen.mjs";
+import {Careen, Hub} from "./careen.mjs";
 import {demand, same, until} from "./harness.mjs";
 
 // One for all cases, started by the first that needs it; if it does not start they all say why.
@@ -115,6 +115,32 @@ async function goesByKeyboard(visit, {address}) {
   same(await page.textContent("h1"), name, "page");
 }
 
+async function showsHub(visit) {
+  const {page} = visit;
+  const hub = await Hub.start();
+  try {
+    await visit.open(hub.address);
+    const rows = page.locator(".clusters tbody tr");
+    for (const name of ["fleet/eu-1", "fleet/us-1"]) {
+      await rows.filter({hasText: name}).filter({hasText: "Connected"}).locator("td.number", {hasText: /^24$/}).first().waitFor();
+    }
+    await page.getByRole("link", {name: "fleet/us-1"}).click();
+    await page.waitForSelector("a.cell.s-in-maintenance");
+    same(await page.locator("a.cell").count(), 24, "cells");
+    await page.click("a.cell.s-maintenance-required");
+    await page.waitForSelector(".why-tree");
+    await page.getByRole("link", {name: "Upcoming"}).click();
+    await page.getByText(/The next 24 hours, planned/).waitFor();
+    demand(await page.locator(".gantt .planned").count() > 5, "hardly anything is planned");
+    await page.getByRole("combobox", {name: "Cluster", exact: true}).selectOption("fleet/eu-1");
+    await page.getByText(/The next 24 hours, planned/).waitFor();
+    same(new URL(page.url()).hash, "#/upcoming?cluster=fleet/eu-1", "address");
+    await visit.end();
+  } finally {
+    await hub.stop();
+  }
+}
+
 export const careenCases = [
   ["careen: loads", {}, onCareen(loads)],
   ["careen: updates live", {}, onCareen(updatesLive)],
@@ -124,4 +150,5 @@ export const careenCases = [
   ["careen: survives a restart", {}, onCareen(survivesRestart)],
   ["careen: shows markup as text", {}, onCareen(showsMarkup)],
   ["careen: goes by keyboard", {}, onCareen(goesByKeyboard)],
+  ["careen: shows the clusters of a hub", {}, showsHub],
 ];

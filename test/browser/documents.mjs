@@ -84,6 +84,7 @@ function profileCounts(nodes) {
 
 export function fleet(size) {
   const nodes = Array.from({length: size}, (_, index) => nodeRow(index));
+  const named = (index) => nodes[index % size]?.name ?? "";
   const draining = nodes.filter((row) => row.cell === "draining");
   return {
     time: minutes(0),
@@ -124,14 +125,28 @@ export function fleet(size) {
           limits: ["storage"]}]},
     claims: {count: 213, first: [
       {who: "terminal/ana@desk", node: "node-0007", since: minutes(-190), stage: "out", budgets: []},
-      {who: "nodemaintenance/disk-swap", node: nodes[30 % size].name, since: minutes(-14), stage: "begun", budgets: []},
+      {who: "nodemaintenance/disk-swap", node: named(30), since: minutes(-14), stage: "begun", budgets: []},
       {who: "profile/os-update", node: "node-0011", since: minutes(-9), stage: "out", budgets: ["max_three", "one_per_zone"]},
     ]},
     drains: draining.slice(0, 4).map((row, index) => drainOf(row.name, index % 2 === 0)),
-    maintenances: [{name: "disk-swap", node: nodes[30 % size].name, reason: "swap the second disk", phase: "Running", percent: 80,
+    maintenances: [{name: "disk-swap", node: named(30), reason: "swap the second disk", phase: "Running", percent: 80,
       pending: 2, since: minutes(-14)}],
     problems: [], timeline: timelineOf(nodes),
   };
+}
+
+// A management cluster: nobody looks after its own nodes.
+export function hubFleet() {
+  const cluster = (name, nodes, more = {}) => ({name, phase: "Connected", since: minutes(-90), server: "https://10.0.0.1:6443", nodes,
+    machines: {Guarded: nodes}, busy: [], ...more});
+  return {...fleet(0), profiles: [], budgets: [], limits: undefined, claims: {count: 0, first: []}, maintenances: [], timeline: [],
+    hub: ["fleet/eu-1", "fleet/us-1", "fleet/new-1"],
+    clusters: [
+      cluster("fleet/ap-1", 0, {phase: "Failing", machines: {Unseen: 4}, error: "the server at 10.0.0.3 does not answer"}),
+      cluster("fleet/eu-1", 40, {machines: {Guarded: 37, DeletionHeld: 1, MaintenanceApproved: 1, Unmaintained: 1},
+        busy: [{name: "fleet/eu-1-md-0-x7k2p", phase: "DeletionHeld", node: "node-0012", deleting: minutes(-7)}]}),
+      cluster("fleet/us-1", 25),
+    ]};
 }
 
 const yes = (text, children) => ({verdict: "yes", text, ...(children && {children})});

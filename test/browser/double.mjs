@@ -11,9 +11,10 @@ const TYPES = {html: "text/html; charset=utf-8", js: "text/javascript; charset=u
   svg: "image/svg+xml"};
 
 export class Double {
-  constructor({site, fleet, story, plan, token = "", forbidden = false}) {
-    Object.assign(this, {site, fleet, story, plan, token, forbidden});
-    this.streams = new Set();
+  // `workloads`: of a hub, the fleets of its workload clusters by name.
+  constructor({site, fleet, story, plan, token = "", forbidden = false, workloads = {}}) {
+    Object.assign(this, {site, fleet, story, plan, token, forbidden, workloads});
+    this.streams = new Map();  // to the cluster that each is about
     this.asked = [];
   }
 
@@ -25,38 +26,43 @@ export class Double {
   }
 
   async stop() {
-    for (const stream of this.streams) stream.destroy();
+    for (const stream of this.streams.keys()) stream.destroy();
     this.streams.clear();
     this.server.closeAllConnections();
     await new Promise((resolve) => this.server.close(resolve));
   }
 
   // Sends a change to all who listen; the fleet of later visitors is up to the caller.
-  tell(change) {
-    for (const stream of this.streams) stream.write(event("change", {time: new Date().toISOString(), ...change}));
+  tell(change, cluster = "") {
+    for (const [stream, of] of this.streams) {
+      if (of === cluster) stream.write(event("change", {time: new Date().toISOString(), ...change}));
+    }
   }
 
   async answer(request, response) {
-    const {pathname} = new URL(request.url, "http://double");
-    this.asked.push(pathname);
+    const {pathname, searchParams} = new URL(request.url, "http://double");
+    this.asked.push(request.url);
     if (!pathname.startsWith("/careen/")) return this.file(pathname, response);
     if (this.token && request.headers.authorization !== `Bearer ${this.token}`) {
       return json(response, 401, {error: request.headers.authorization ? "the token is not known" : "a bearer token is needed"});
     }
     if (this.forbidden) return json(response, 403, {error: "ana may not get nodes"});
-    if (pathname === "/careen/v1/stream") return this.stream(response);
-    if (pathname === "/careen/v1/fleet") return json(response, 200, this.fleet);
+    const cluster = searchParams.get("cluster") ?? "";
+    const fleet = cluster ? this.workloads[cluster] : this.fleet;
+    if (!fleet) return json(response, 404, {error: `the nodes of cluster ${cluster} are not looked after from here`});
+    if (pathname === "/careen/v1/stream") return this.stream(response, fleet, cluster);
+    if (pathname === "/careen/v1/fleet") return json(response, 200, fleet);
     if (pathname === "/careen/v1/plan") return json(response, this.plan ? 200 : 503, this.plan?.() ?? {error: "nothing is known yet"});
-    if (pathname === "/careen/v1/timeline") return json(response, 200, {timeline: this.fleet.timeline});
+    if (pathname === "/careen/v1/timeline") return json(response, 200, {timeline: fleet.timeline});
     const name = /^\/careen\/v1\/nodes\/(.+)$/.exec(pathname)?.[1];
     const story = name === undefined ? undefined : this.story?.(decodeURIComponent(name));
     return story ? json(response, 200, story) : json(response, 404, {error: "there is no such node"});
   }
 
-  stream(response) {
+  stream(response, fleet, cluster) {
     response.writeHead(200, {"Content-Type": "text/event-stream", "Cache-Control": "no-store"});
-    response.write(event("fleet", this.fleet));
-    this.streams.add(response);
+    response.write(event("fleet", fleet));
+    this.streams.set(response, cluster);
     response.on("close", () => this.streams.delete(response));
   }
 

@@ -1,11 +1,14 @@
 // What the page does with a server that is large, hostile, refusing or gone.
-import {blockedStory, fleet, nodeRow, plan} from "./documents.mjs";
+import {blockedStory, fleet, hubFleet, nodeRow, plan} from "./documents.mjs";
 import {Double} from "./double.mjs";
 import {demand, same, setting, until} from "./harness.mjs";
 
 const LEAST_CONTRAST = 4.5;
 const VIEWS = [["#/", ".map"], ["#/nodes", ".table"], ["#/budgets", ".budget"], ["#/drains", ".drain"], ["#/timeline", ".entries"],
   ["#/nodes/node-0045", ".why-tree"], ["#/upcoming", ".gantt"]];
+
+const HUB_VIEWS = [["#/", ".clusters"], ["#/clusters?cluster=fleet/eu-1", ".clusters"], ["#/?cluster=fleet/eu-1", ".map"],
+  ["#/nodes/node-0012?cluster=fleet/eu-1", ".why-tree"]];
 
 function double(options = {}) {
   return new Double({site: setting("CAREEN_DASHBOARD"), fleet: fleet(options.size ?? 100), story: blockedStory, plan: () => plan(40),
@@ -87,6 +90,9 @@ function hostileFleet() {
   Object.assign(hostile.limits.groups[0].usedBy[0], {actor: MARKUP, nodes: [{node: MARKUP, what: MARKUP}]});
   Object.assign(hostile.limits.queue[0], {node: MARKUP, who: MARKUP, actor: MARKUP, rank: MARKUP, limits: [MARKUP]});
   Object.assign(hostile.claims.first[0], {who: MARKUP, node: MARKUP, budgets: [MARKUP]});
+  hostile.hub = [MARKUP];
+  hostile.clusters = [{name: MARKUP, phase: "Failing", since: hostile.time, nodes: 1, machines: {}, error: MARKUP,
+    busy: [{name: MARKUP, phase: MARKUP, node: MARKUP}]}];
   hostile.timeline = [{time: hostile.time, kind: "error", node: row.name, text: MARKUP}];
   Object.assign(hostile.drains[0], {owner: MARKUP, errors: [MARKUP]});
   Object.assign(hostile.drains[0].pods[0], {name: MARKUP, reason: MARKUP, budget: MARKUP});
@@ -105,7 +111,7 @@ function hostileStory(name) {
 
 async function showsMarkupAsText(visit, _server, address) {
   await visit.open(address);
-  for (const [hash, selector] of VIEWS) {
+  for (const [hash, selector] of [...VIEWS, ["#/clusters", ".clusters"]]) {
     await visit.go(hash, selector);
     same(await visit.page.locator("#injected, main img").count(), 0, `elements made of text in ${hash}`);
     demand((await visit.page.textContent("main")).includes(MARKUP), `${hash} does not show the text`);
@@ -186,11 +192,11 @@ async function asksAgainForPlan(visit, server, address) {
   await visit.page.getByText("check prometheus fails").waitFor();
 }
 
-async function fitsPhone(visit, _server, address) {
+async function fitsPhone(visit, server, address) {
   await visit.open(address);
-  for (const [hash, selector] of VIEWS) {
+  for (const [hash, selector] of server.fleet.hub ? HUB_VIEWS : VIEWS) {
     await visit.go(hash, selector);
-    const wide = await visit.page.evaluate(() => [document.documentElement, document.querySelector("main")]
+    const wide = await visit.page.evaluate(() => [document.documentElement, ...document.querySelectorAll("main, header.top")]
       .some((element) => element.scrollWidth > element.clientWidth));
     demand(!wide, `${hash} is wider than the screen`);
   }
@@ -235,9 +241,9 @@ function unnamed() {
   return [...found, ...ids.filter((id, index) => ids.indexOf(id) !== index).map((id) => `${id} is the id of several`)];
 }
 
-async function isAccessible(visit, _server, address) {
+async function isAccessible(visit, server, address) {
   await visit.open(address);
-  for (const [hash, selector] of VIEWS) {
+  for (const [hash, selector] of server.fleet.hub ? HUB_VIEWS : VIEWS) {
     await visit.go(hash, selector);
     same(await visit.page.evaluate(unnamed), [], hash);
     const [contrast, text] = await visit.page.evaluate(leastContrast);
@@ -295,6 +301,71 @@ async function carriesClock(visit, server, address) {
   await until(async () => ((await shown()) - begin + 86400) % 86400 > 600, "ten minutes on a clock that is 600 times as fast");
 }
 
+// Which documents of a cluster were asked for since the last time.
+function askedOf(server, cluster) {
+  return server.asked.splice(0).filter((url) => new URL(url, "http://double").searchParams.get("cluster") === cluster);
+}
+
+async function showsClusters(visit, server, address) {
+  const {page} = visit;
+  await visit.open(address);
+  const rows = page.locator(".clusters tbody tr");
+  same(await rows.count(), 4, "clusters");
+  await rows.filter({hasText: "fleet/ap-1"}).getByText("the server at 10.0.0.3 does not answer").waitFor();
+  same(await rows.filter({hasText: "fleet/eu-1"}).locator("td.number").allTextContents(), ["40", "37", "1", "1", "1"], "its Machines");
+  same(await page.getByRole("link", {name: "fleet/ap-1"}).count(), 0, "links to a cluster that nobody looks after");
+  // Its change comes on the stream of the cluster that careen runs in.
+  server.tell({clusters: server.fleet.clusters.slice(1)});
+  await until(async () => (await rows.count()) === 3, "the cluster to go");
+  await page.getByRole("link", {name: "node-0012"}).click();
+  await page.waitForSelector(".why-tree");
+  same(await page.title(), "node-0012 · fleet/eu-1 · careen", "title");
+  demand(askedOf(server, "fleet/eu-1").some((url) => url.startsWith("/careen/v1/nodes/node-0012?")), "the story is of another cluster");
+}
+
+async function choosesCluster(visit, server, address) {
+  const {page} = visit;
+  const choice = page.getByRole("combobox", {name: "Cluster", exact: true});
+  const cells = async (count) => until(async () => (await page.locator("a.cell").count()) === count, `${count} cells`);
+  await visit.open(address);
+  same(await choice.locator("option").allTextContents(), ["management", "fleet/eu-1", "fleet/us-1", "fleet/new-1"], "choice");
+  await choice.selectOption("fleet/eu-1");
+  await cells(40);
+  same(new URL(page.url()).hash, "#/?cluster=fleet/eu-1", "address");
+  server.tell({nodes: [{...nodeRow(0), cell: "failing"}]}, "fleet/eu-1");
+  await page.waitForSelector("a.cell.s-failing[data-node=node-0000]");
+  // The view stays when the cluster changes, and the cluster when the view does.
+  await page.getByRole("link", {name: "Nodes", exact: true}).click();
+  await page.waitForSelector(".table");
+  await page.fill("#filter", "node-00");
+  await choice.selectOption("fleet/us-1");
+  await page.getByText("25 nodes").waitFor();
+  await page.getByRole("link", {name: "Upcoming"}).click();
+  await page.getByText("The next 24 hours, planned").waitFor();
+  demand(askedOf(server, "fleet/us-1").some((url) => url.startsWith("/careen/v1/plan?")), "the plan is of another cluster");
+  await page.reload();
+  await visit.live();
+  same(await choice.inputValue(), "fleet/us-1", "cluster after a reload");
+  await page.goBack();
+  await page.waitForSelector(".table");
+  await choice.selectOption("");
+  await page.getByText("The cluster has no nodes.").waitFor();
+  same(server.streams.size, 1, "streams when only one cluster is shown");
+  // A link to a cluster that is gone says so.
+  visit.tolerate(/status of 404/);
+  await visit.page.evaluate(() => {
+    location.hash = "#/?cluster=fleet/gone";
+  });
+  await page.getByText("the nodes of cluster fleet/gone are not looked after from here").waitFor();
+}
+
+async function hasNoChoiceWithoutHub(visit, _server, address) {
+  await visit.open(address);
+  same(await visit.page.locator("select.cluster").count(), 0, "choices of a cluster");
+  same(await visit.page.getByRole("link", {name: "Clusters"}).count(), 0, "links to clusters");
+}
+
+const HUB = () => ({fleet: hubFleet(), workloads: {"fleet/eu-1": fleet(40), "fleet/us-1": fleet(25), "fleet/new-1": fleet(3)}});
 const PHONE = {width: 360, height: 740};
 export const doubleCases = [
   ["filters 5000 nodes at once", {}, withDouble(() => ({size: 5000}), filtersThousands)],
@@ -309,6 +380,13 @@ export const doubleCases = [
   ["fits a phone", PHONE, withDouble(() => ({}), fitsPhone)],
   ["has names and contrast in light colours", {}, withDouble(() => ({}), isAccessible)],
   ["has names and contrast in dark colours", {colorScheme: "dark"}, withDouble(() => ({}), isAccessible)],
+  ["shows the clusters of a hub", {}, withDouble(HUB, showsClusters)],
+  ["shows the cluster that is chosen", {}, withDouble(HUB, choosesCluster)],
+  ["has no choice of clusters without a hub", {}, withDouble(() => ({}), hasNoChoiceWithoutHub)],
+  ["fits a phone with clusters", PHONE, withDouble(HUB, fitsPhone)],
+  ["fits a narrow window with clusters", {width: 710, height: 700}, withDouble(HUB, fitsPhone)],
+  ["has names and contrast with clusters in light colours", {}, withDouble(HUB, isAccessible)],
+  ["has names and contrast with clusters in dark colours", {colorScheme: "dark"}, withDouble(HUB, isAccessible)],
   ["changes its colours", {}, withDouble(() => ({}), changesColours)],
   ["goes by keyboard", {}, withDouble(() => ({}), goesByKeyboard)],
   ["carries a fast clock forward", {}, withDouble(() => {

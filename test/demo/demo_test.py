@@ -192,11 +192,63 @@ class DemoTest(unittest.TestCase):
              120, "the approved node's turn")
         self.assertEqual(demo.end(), 0)
 
+    def test_every_printed_command_works_with_several_clusters(self):
+        demo = self.start("--clusters", "3", "--nodes", "30")
+        names = ["fleet/ap-1", "fleet/eu-1", "fleet/us-1"]
+
+        def clusters():
+            return json.loads(self.asked(demo, "careen clusters -o json"))
+
+        poll(lambda: [one["name"] for one in clusters() if one["phase"] == "Connected"] == names, 60, "all clusters")
+        # Machines of Cluster API that are not deleted before their node may go.
+        poll(lambda: all(one["machines"] == {"Guarded": 30} for one in clusters()), 60, "all Machines")
+        outputs = {}
+        for command in demo.commands():
+            if command.startswith("careen top"):
+                outputs[command] = self.on_terminal(demo, command, "BUDGETS", b"q")
+            elif command.startswith("careen budget"):
+                outputs[command] = self.budget(demo, command)
+            elif command.startswith("careen plan"):
+                outputs[command] = self.run_ok(demo, command)
+                # The limits of a workload cluster are those of its hub.
+                limit = "kubectl patch maintenancelimit nodes --type merge -p '{\"spec\":{\"maxUnavailable\":%d}}'"
+                slowest = [json.loads(self.run_ok(demo, f"{command} -o json"))["limits"][0]["what"]]
+                self.run_ok(demo, limit % 1)
+                slowest.append(json.loads(self.run_ok(demo, f"{command} -o json"))["limits"][0]["what"])
+                self.assertEqual(slowest, ["maxMaintenance zone_has_room", "MaintenanceLimits"])
+                self.run_ok(demo, limit % 7)
+                missing = self.shell(demo, command.replace("eu-1", "nowhere"))
+                self.assertEqual((missing.returncode, missing.stdout), (1, ""))
+                self.assertIn('secrets "nowhere-kubeconfig" not found', missing.stderr)
+            elif command.startswith(("careen clusters", "careen status", "careen explain")):
+                outputs[command] = self.asked(demo, command)
+            else:
+                outputs[command] = self.run_ok(demo, command)
+        self.assertIn("os-update", outputs["careen top --cluster fleet/eu-1"])
+        self.assertRegex(outputs["careen status --cluster fleet/eu-1"], r"(?m)^node-\d+ +profile/os-update ")
+        self.assertIn("node-9", outputs["careen explain cluster/fleet/eu-1/node/node-9"])
+        nodes = next(text for one, text in outputs.items() if "get nodes" in one)
+        self.assertEqual(len(nodes.splitlines()), 31)
+        # The node that was approved moves, and that of the same name in another cluster does not.
+        port = int(demo.found(r"Dashboard +http://127\.0\.0\.1:(\d+)/"))
+        poll(lambda: json.loads(http_get(port, "/careen/v1/fleet")[1])["hub"] == names, 30, "the cluster that is put back")
+
+        def state(cluster, node):
+            story = json.loads(http_get(port, f"/careen/v1/nodes/{node}?cluster={cluster}")[1])
+            return next(one["state"] for one in story["profiles"] if one["name"] == "os-update")
+
+        poll(lambda: state("fleet/eu-1", "node-9") != "maintenance-required", 120, "the approved node's turn")
+        self.assertEqual(state("fleet/ap-1", "node-9"), "maintenance-required")
+        self.assertEqual(http_get(port, "/careen/v1/nodes/node-9")[0], 404)
+        self.assertEqual(demo.end(), 0)
+        self.assertFalse([one for one in os.listdir(self.folder.name) if "careen" in one])
+
     def test_nodes_are_in_the_order_people_count(self):
         demo = self.start("--no-actors")
         numbers = list(range(60))
         port = int(demo.found(r"Dashboard +http://127\.0\.0\.1:(\d+)/"))
         fleet = json.loads(http_get(port, "/careen/v1/fleet")[1])
+        self.assertNotIn("hub", fleet)
         self.assertEqual([row["name"] for row in fleet["nodes"]], [f"node-{number}" for number in numbers])
         shown = json.loads(self.run_ok(demo, "careen status -o json"))["maintenances"]
         named = [int(row["node"].removeprefix("node-")) for row in shown]

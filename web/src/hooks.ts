@@ -3,14 +3,17 @@
 import {useEffect, useLayoutEffect, useReducer, useRef, useState} from "preact/hooks";
 
 import {clock} from "./data/clock";
-import {store} from "./data/store";
+import {home, store} from "./data/store";
 import type {Store} from "./data/store";
 
-// Redraws the component whenever the store changes. It subscribes before anything else can happen: an effect after the
+// Redraws the component whenever what is known changes. It subscribes before anything else can happen: an effect after the
 // painting would miss what comes in between.
 export function useStore(): Store {
   const [, draw] = useReducer((count: number) => count + 1, 0);
-  useLayoutEffect(() => store.subscribe(() => draw(undefined)), []);
+  useLayoutEffect(() => {
+    const ends = [store, home].map((one) => one.subscribe(() => draw(undefined)));
+    return () => ends.forEach((end) => end());
+  }, []);
   return store;
 }
 

@@ -15,6 +15,8 @@ export interface Fleet {
   claims?: Claims; // a leader of an older version has none
   drains: Drain[];
   maintenances: Maintenance[];
+  clusters?: Cluster[]; // as claims
+  hub?: string[]; // of a hub: the workload clusters that it looks after
   problems: Problem[];
   timeline: Entry[];
 }
@@ -35,6 +37,20 @@ export interface Careen {
 export interface ProfileCount {
   name: string;
   states: Record<State, number>;
+}
+
+export type MachinePhase = "Disabled" | "NoNode" | "Unseen" | "Unmaintained" | "Guarded" | "DeletionHeld" | "DeletionReleased" |
+  "MaintenanceRequested" | "MaintenanceApproved" | "Returning";
+
+export interface Cluster {
+  name: string;
+  phase: "Connecting" | "Failing" | "Connected";
+  since: string;
+  server?: string;
+  nodes: number;
+  machines: Partial<Record<MachinePhase, number>>;
+  busy: {name: string; phase: MachinePhase; node?: string; deleting?: string}[];
+  error?: string;
 }
 
 export interface Pause {

@@ -1,5 +1,7 @@
 // Requests to the view API of the host that served this page, with the visitor's token when there is one.
 
+import {inCluster, shownCluster} from "./cluster";
+
 const TOKEN = "careen-token";
 
 // What the server answered instead of a document; status 0: it could not be reached.
@@ -53,7 +55,8 @@ export async function get(path: string, signal?: AbortSignal): Promise<Response>
   return response;
 }
 
+// A document of the cluster that is shown.
 export async function getJson<T>(path: string, signal?: AbortSignal): Promise<T> {
-  const response = await get(path, signal);
+  const response = await get(inCluster(path, shownCluster()), signal);
   return (await response.json()) as T;
 }

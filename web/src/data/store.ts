@@ -1,8 +1,10 @@
 // What the page knows: the fleet as the stream reports it, and the state of the connection. One store for the whole
 // page; components subscribe to it and are redrawn when it changes, at most as often as the server sends something.
+// While a workload cluster is shown, a second one has the cluster that careen runs in, which knows what others there are.
 
 import type {Change, Entry, Fleet, NodeRow} from "./api";
 import {clock} from "./clock";
+import {shownCluster} from "./cluster";
 import {ORDER} from "./order";
 
 export type Connection =
@@ -25,6 +27,12 @@ export class Store {
   connected(connection: Connection): void {
     this.connection = connection;
     this.tell();
+  }
+
+  forget(): void {
+    this.rows.clear();
+    this.fleet = null;
+    this.connected({state: "connecting"});
   }
 
   replace(fleet: Fleet): void {
@@ -85,6 +93,12 @@ export class Store {
 }
 
 export const store = new Store();
+export const home = new Store();
+
+// Of the cluster that careen runs in; null: it is not known yet.
+export function homeFleet(): Fleet | null {
+  return shownCluster() ? home.fleet : store.fleet;
+}
 
 // Does the change concern what is shown about this node? Budgets and pauses are among every node's reasons.
 export function concerns(change: Change, node: string): boolean {

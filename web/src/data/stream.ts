@@ -3,6 +3,7 @@
 
 import type {Change, Fleet} from "./api";
 import {ApiError, get} from "./client";
+import {inCluster} from "./cluster";
 import {readEvents} from "./events";
 import type {ServerEvent} from "./events";
 import type {Store} from "./store";
@@ -17,7 +18,24 @@ export class Stream {
   private timer: ReturnType<typeof setTimeout> | undefined;
   private attempt: AbortController | null = null;
 
+  private cluster = "";
+
   constructor(private readonly store: Store) {}
+
+  // Of that cluster from now on, and of no other.
+  show(cluster: string): void {
+    this.cluster = cluster;
+    this.pause = FIRST_PAUSE;
+    this.store.forget();
+    this.connect();
+  }
+
+  stop(): void {
+    clearTimeout(this.timer);
+    this.attempt?.abort();
+    this.attempt = null;
+    this.store.forget();
+  }
 
   // Starts, or restarts at once: a token was given, the visitor is impatient, the network is back.
   connect(): void {
@@ -41,8 +59,10 @@ export class Stream {
     };
     try {
       alive();
-      const response = await get("careen/v1/stream", attempt.signal);
-      await readEvents(response, alive, (event) => this.take(event));
+      const response = await get(inCluster("careen/v1/stream", this.cluster), attempt.signal);
+      await readEvents(response, alive, (event) => {
+        if (this.attempt === attempt) this.take(event);
+      });
       throw new ApiError(0, "the server ended the connection");
     } catch (error) {
       if (this.attempt === attempt) this.failed(error);

@@ -195,7 +195,7 @@ export function NodeView({fleet, name}: {fleet: Fleet; name: string}) {
   return (
     <>
       <header class="node-head">
-        <nav aria-label="Way back"><a href="#/nodes">Nodes</a> <span aria-hidden="true">/</span></nav>
+        <nav aria-label="Way back"><a href={viewHref("nodes")}>Nodes</a> <span aria-hidden="true">/</span></nav>
         <h1 ref={heading} tabIndex={-1}>{name}</h1>
         {row && <Badge state={row.cell} />}
         {row && !row.ready && <span class="flag bad">not ready</span>}
@@ -204,7 +204,7 @@ export function NodeView({fleet, name}: {fleet: Fleet; name: string}) {
       </header>
       {error && <p class="banner bad" role="alert">{error.status === 404 ? `There is no node ${name}.` : error.message}</p>}
       {story ? <StoryPage story={story} /> : !error && <Empty>Asking for the story of {name} …</Empty>}
-      {!story && error?.status === 404 && <p><a href="#/nodes">All {fleet.nodes.length} nodes</a></p>}
+      {!story && error?.status === 404 && <p><a href={viewHref("nodes")}>All {fleet.nodes.length} nodes</a></p>}
     </>
   );
 }
