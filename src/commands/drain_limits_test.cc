@@ -63,7 +63,7 @@ class DrainLimitsTest : public testing::Test {
   }
   // As a drain does it: waits for its turn, then cordons.
   io::Task<void> drain(DrainLimits& line, std::string name) {
-    co_await line.turn(node(name), [this, name](const std::string& text) { said.push_back(name + " " + text); });
+    co_await line.turn(node(name), [this, name](const std::string& why) { said.push_back(name + " " + why); });
     went.push_back(name);
     cordon(name, true);
   }

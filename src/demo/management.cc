@@ -45,7 +45,7 @@ void DemoManagement::add(const std::string& name, DemoCluster& cluster) {
     state.set({"metadata", "labels", machines::kMaintenanceState}, "operational");
     ask_api(cluster.model().api, "PATCH", "/api/v1/nodes/" + node, state);
     Json machine = object_of(machines::kMachines, fmt::format("{}-{}", name, node));
-    machine.set({"metadata", "labels"}, Json::object({{machines::kEnabled, "true"}, {machines::kClusterOfNode, name}}));
+    machine.set({"metadata", "labels"}, Json::object({{machines::kEnabled, "true"}, {machines::kClusterLabel, name}}));
     machine.set({"metadata", "annotations", machines::kPreDrainHook}, machines::kOwnValue);
     machine.set({"spec", "clusterName"}, name);
     machine.set({"status", "nodeRef", "name"}, node);

@@ -208,19 +208,19 @@ std::string Engine::Core::turn_of(const Drain& drain, const Membership& membersh
   const Rank own = membership.rank;
   const Rank first = drain.left.begin()->first;
   if (!(first < own)) return order_turn_text(kOrderOfAwaited, drain.awaited, membership.verdict.by);
-  const auto left = [&](auto&& is_waited_for) {
+  const auto pods_of = [&](auto&& is_waited_for) {
     int pods = 0;
     for (const auto& [rank, count] : drain.left) pods += is_waited_for(rank) ? count : 0;
     return pods;
   };
   if (first.tier != own.tier) {
     return turn_text(first.tier + 1, drain.options.tiers.size(),
-                     left([&](const Rank& rank) { return rank.tier == first.tier; }));
+                     pods_of([&](const Rank& rank) { return rank.tier == first.tier; }));
   }
   if (first.order == own.order) return priority_turn_text(first.priority, drain.left.begin()->second);
-  return order_turn_text(first.order,
-                         left([&](const Rank& rank) { return rank.tier == first.tier && rank.order == first.order; }),
-                         membership.verdict.by);
+  return order_turn_text(
+      first.order, pods_of([&](const Rank& rank) { return rank.tier == first.tier && rank.order == first.order; }),
+      membership.verdict.by);
 }
 
 std::string Engine::Core::waiting_text(const Drain& drain, Target& target, const Membership& membership) {

@@ -88,11 +88,11 @@ class ServiceAccountTest(CareenTest):
                         for verb in rule["verbs"]}
         self.assertEqual(used - granted, set())
         # After conflicts, for events that repeat, for replicas that do not lead, for those who look at the dashboard, for
-        # drains, for limits over all actors where there are such, and for hypervisors.
+        # drains and Cluster API's rules for them, for limits over all actors where there are such, and for hypervisors.
         seldom = {("nodes", "get"), ("events", "patch"), ("pods", "get"), ("pods/eviction", "create"),
                   *((resource, verb) for verb in ("list", "watch") for resource in (
                       "maintenancelimits", "machines", "machinesets", "nodeclaims", "nodepools", "nodemaintenances",
-                      "virtualmachineinstances", "daemonsets")),
+                      "virtualmachineinstances", "daemonsets", "machinedrainrules", "clusters", "namespaces")),
                   ("poddisruptionbudgets", "list"), ("poddisruptionbudgets", "watch"),
                   ("tokenreviews", "create"), ("subjectaccessreviews", "create"), ("serviceaccounts/token", "create")}
         self.assertEqual({(resource, verb) for resource, verb in granted - used if resource != "hypervisors"} - seldom,
