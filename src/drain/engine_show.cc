@@ -205,19 +205,19 @@ std::string Engine::Core::reason_of(const Drain& drain, Target& target, const Me
 
 // For whom it waits: the lowest of those that are left, or whatever is awaited.
 std::string Engine::Core::turn_of(const Drain& drain, const Membership& membership) const {
-  const Rank own = membership.rank;
+  const Rank its_rank = membership.rank;
   const Rank first = drain.left.begin()->first;
-  if (!(first < own)) return order_turn_text(kOrderOfAwaited, drain.awaited, membership.verdict.by);
+  if (!(first < its_rank)) return order_turn_text(kOrderOfAwaited, drain.awaited, membership.verdict.by);
   const auto pods_of = [&](auto&& is_waited_for) {
     int pods = 0;
     for (const auto& [rank, count] : drain.left) pods += is_waited_for(rank) ? count : 0;
     return pods;
   };
-  if (first.tier != own.tier) {
+  if (first.tier != its_rank.tier) {
     return turn_text(first.tier + 1, drain.options.tiers.size(),
                      pods_of([&](const Rank& rank) { return rank.tier == first.tier; }));
   }
-  if (first.order == own.order) return priority_turn_text(first.priority, drain.left.begin()->second);
+  if (first.order == its_rank.order) return priority_turn_text(first.priority, drain.left.begin()->second);
   return order_turn_text(
       first.order, pods_of([&](const Rank& rank) { return rank.tier == first.tier && rank.order == first.order; }),
       membership.verdict.by);

@@ -70,7 +70,8 @@ class HubTest(MachinesTest):
         self.pool_name += "-other"
         leaves, stays = self.pool(there, 2, ENABLED, PROFILED)
         self.api.call("POST", LIMITS, {"apiVersion": "repairman.k8s.io/v1", "kind": "MaintenanceLimit",
-                                       "metadata": {"name": self.namespace}, "spec": {"type": "node", "maxUnavailable": 1}})
+                                       "metadata": {"name": self.namespace}, "spec": {
+                                           "type": "node", "maxUnavailable": 1, "selector": {"matchLabels": PROFILED}}})
         self.addCleanup(self.api.delete, f"{LIMITS}/{self.namespace}")
         self.api.call("POST", f"{here.path}/machinedrainrules", {
             "apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "MachineDrainRule", "metadata": {"name": "db"},

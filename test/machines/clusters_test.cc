@@ -134,6 +134,22 @@ TEST_F(ClustersTest, LabelsGoOnceTheyCanBeWrittenAgain) {
   EXPECT_THAT(problems(), testing::IsEmpty());
 }
 
+// Those of another Cluster, to which the same API server belongs, are none of its business.
+TEST_F(ClustersTest, LabelsOfOthersKeepNoConnection) {
+  add("w1");
+  start();
+  run();
+  add_node("other", "fleet/w1");
+  merge_node("other",
+             R"({"metadata":{"annotations":{"cluster.x-k8s.io/machine":"m","cluster.x-k8s.io/cluster-namespace":"b"},
+                       "labels":{"runtime-extension-maintenance-controller.cloud.sap/machine-deleted":"true"}}})",
+             "fleet/w1");
+  label_machine("w1", kEnabled, "false");
+  run(io::seconds{20});
+  EXPECT_EQ(on_node(kMachineDeleted, "other"), "true");
+  EXPECT_THAT(controller().picture()->documents(), testing::IsEmpty());
+}
+
 // What a cluster said before it fell silent allows nothing any more.
 TEST_F(ClustersTest, ASilentClusterApprovesNothing) {
   add("w1");

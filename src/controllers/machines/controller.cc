@@ -414,7 +414,7 @@ void Controller::Core::decide_cluster(const std::string& name) {
   bool marked = may_wait && checks && !checks->held(name).empty();
   if (const auto* nodes = may_wait ? known->second->nodes() : nullptr) {
     nodes->for_each([&](const Node& node) {
-      if (!node.marked()) return;
+      if (!node.marked() || !may_be_of(node, name)) return;
       marked = true;
       queue.wake(keyed(kNodeKey, node_key(name, node.name)));
     });
