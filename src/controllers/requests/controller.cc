@@ -194,16 +194,16 @@ void Controller::Core::wake_all() {
   roster.for_each([this](const std::string& name, const Roster::Entry&) { queue.wake(name); });
 }
 
-// What a predecessor has left in the ledger. A request that is still Pending may have its approval on the way: its
-// place counts, and it is touched before anything else.
+// What a predecessor has left in the ledger, which may have been unreadable for a while. A request that is still Pending
+// may have its approval on the way: its place counts, and it is touched before anything else.
 void Controller::Core::adopt_claims() {
   std::vector<std::string> over;
   for (const auto& [key, entry] : p.ledger.entries()) {
     const auto name = request_of(entry.admission.by);
-    if (!name) continue;
+    if (!name || !entry.inherited) continue;
     const std::optional<Request> request = find(*name);
     const bool pending = request && request->live() && request->state == State::pending;
-    if (!pending || request->node != entry.admission.node) {
+    if (!pending || request->node != entry.admission.node || claims.contains(*name)) {
       over.push_back(key);
       continue;
     }
@@ -211,6 +211,7 @@ void Controller::Core::adopt_claims() {
     places.insert_or_assign(request->name, request->node);
     roster.set_placed(request->name, true);
     desk.take({request->node, entry.admission.uid, request->owner(), request->actor(), entry.admission.since});
+    queue.wake(request->name);
   }
   for (const std::string& key : over) p.ledger.finish(key);
 }
@@ -469,6 +470,7 @@ Task<void> Controller::lead() {
   Core& core = *core_;
   co_await core.watched->refresh();
   core.adopt_claims();
+  core.changes.push_back(core.p.ledger.on_inherited([&core] { core.adopt_claims(); }));
   core.leading_since = core.p.loop.wall_now();
   core.running = true;
   core.watch_attachments();
