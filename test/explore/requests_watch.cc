@@ -115,7 +115,8 @@ void RequestsWatch::node_changed(const sim::Change& change, const Circumstances&
   std::string zone(labels[kZone].text().value_or(""));
   if (std::exchange(node.zone, zone) != zone) zones_changed_ = now_();
   const auto state = labels[profiles::kStateLabel].text();
-  since(state == "maintenance-required", node.required_since);
+  // What others write there careen takes back: it knows the state.
+  if (circumstances.by_careen) since(state == "maintenance-required", node.required_since);
   const bool maintained = state == "in-maintenance";
   if (!maintained) node.in_profile = false;
   // Somebody else says so, and is believed for as long as that stands.
