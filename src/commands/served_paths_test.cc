@@ -63,8 +63,8 @@ class ServedPathsTest : public testing::Test {
                                const std::string& viewers) {
     EXPECT_THAT(table, Contains(Pair("GET, HEAD /metrics", readers)));
     EXPECT_THAT(table, Contains(Pair("GET, HEAD /api/v1/info", readers + ", the leader")));
-    for (const char* path :
-         {"fleet", "stream", "nodes/*", "nodemaintenances/*", "maintenancerequests/*", "machines/*", "timeline", "plan", "*"}) {
+    for (const char* path : {"fleet", "stream", "nodes/*", "nodemaintenances/*", "maintenancerequests/*", "machines/*",
+                             "timeline", "plan", "*"}) {
       EXPECT_THAT(table, Contains(Pair(std::string("GET, HEAD /careen/v1/") + path, viewers + ", the leader")));
     }
     int documents = 0;

@@ -194,8 +194,8 @@ void Controller::Core::wake_all() {
   roster.for_each([this](const std::string& name, const Roster::Entry&) { queue.wake(name); });
 }
 
-// What a predecessor has left in the ledger, which may have been unreadable for a while. A request that is still Pending
-// may have its approval on the way: its place counts, and it is touched before anything else.
+// What a predecessor has left in the ledger, which may have been unreadable for a while. A request that is still
+// Pending may have its approval on the way: its place counts, and it is touched before anything else.
 void Controller::Core::adopt_claims() {
   std::vector<std::string> over;
   for (const auto& [key, entry] : p.ledger.entries()) {
