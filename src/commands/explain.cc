@@ -60,7 +60,9 @@ std::string path_of(const std::string& name) {
     if (kind == one->explained || kind == singular || kind == one->short_name) {
       // Its namespace is a part of the path of its own.
       const size_t end = rest.find('/');
-      if (end == std::string::npos) break;
+      if (end == std::string::npos) {
+        throw UsageError(fmt::format("\"{}\" lacks a namespace; expected {}/NAMESPACE/NAME", name, singular));
+      }
       return fmt::format("{}/{}/{}", one->explained, url_text(rest.substr(0, end)), url_text(rest.substr(end + 1)));
     }
     known += fmt::format(" or {}/NAMESPACE/NAME", singular);

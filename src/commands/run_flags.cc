@@ -9,6 +9,7 @@
 #include <memory>
 
 #include "controllers/slot/kind.h"
+#include "kube/label_selector.h"
 #include "replica/controllers.h"
 
 namespace careen::app {
@@ -93,6 +94,10 @@ void add_hub_flags(CLI::App& command, RunOptions& options) {
   command
       .add_option("--hub-selector", options.hub_selector,
                   "Labels of the Cluster objects whose workload clusters are looked after")
+      ->check([](const std::string& text) {
+        const auto selector = kube::LabelSelector::parse(text);
+        return selector ? std::string() : selector.error().message;
+      })
       ->capture_default_str();
 }
 

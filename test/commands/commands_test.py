@@ -89,6 +89,8 @@ class WrongUsage(unittest.TestCase):
         self.assertIn("json", self.refused("explain", "node-1", "-o", "xml"))
         self.assertIn("expected node/NAME or nodemaintenance/NAME", self.refused("explain", "pod/x"))
         self.assertIn("names nothing", self.refused("explain", "node/"))
+        self.assertIn("expected machine/NAMESPACE/NAME", self.refused("explain", "machine/x"))
+        self.assertIn("--hub-selector: ", self.refused("run", "--hub", "--hub-selector", "=x="))
         self.assertIn("--server", self.refused("explain", "n", "--server", "http://x", "--config", "y"))
         self.assertIn("--audience careen.dev/view", self.refused("explain", "n", "--token", "x"))
         self.assertIn("--config", self.refused("explain", "n", "--token", "x", "--config", "y"))
