@@ -21,10 +21,13 @@ namespace {
 
 constexpr const char* kHubProblem = "hub";
 constexpr const char* kTooManyClusters = "too many clusters";
+constexpr const char* kTwin = "twin";
 constexpr io::Duration kLookForClusters = io::seconds{10};
 constexpr io::Duration kLookForRoom = io::seconds{1};
 // How long one may take to come to an end.
 constexpr io::Duration kFarewell = io::seconds{20};
+// Within which one that is let in knows its nodes.
+constexpr io::Duration kUntilLetIn = io::seconds{30};
 // Beyond what one careen is meant for.
 constexpr size_t kMostChildren = 1000;
 
@@ -60,11 +63,32 @@ struct Hub::Child : std::enable_shared_from_this<Child> {
         problems(hub.p_.home.problems(), "cluster " + key),
         kubeconfig({hub.p_.process.loop, hub.p_.home.client(), hub.unseen_, problems, hub.p_.process.random,
                     hub.p_.log.with("cluster", key)},
-                   hub.p_.home.atoms(), ns, name, [this] { changed(); }),
+                   hub.p_.home.atoms(), ns, name,
+                   [this] {
+                     changed();
+                     if (waits) hub.changed_.notify();
+                   }),
         scope(hub.p_.process.loop) {}
+
+  // Two that have one API server would each admit as many of its nodes as there may be.
+  bool is_twin() {
+    const std::string other = hub.other_at(kubeconfig.access()->server, *this);
+    if (other.empty()) {
+      problems.clear(kTwin);
+    } else {
+      problems.raise(kTwin, fmt::format("its kubeconfig leads to {}, which is the API server of cluster {}: {}",
+                                        kubeconfig.access()->server, other,
+                                        replica ? "what was there before is used on" : "it is not looked after"));
+    }
+    return !other.empty();
+  }
 
   void changed() {
     if (!kubeconfig.access() || ended) return;
+    waits = is_twin();
+    if (waits) return;
+    if (server != kubeconfig.access()->server) since = hub.p_.process.loop.now();
+    server = kubeconfig.access()->server;
     if (replica) return replica->change(*kubeconfig.access());
     ReplicaParts parts = hub.p_.process;
     parts.access = *kubeconfig.access();
@@ -96,6 +120,9 @@ struct Hub::Child : std::enable_shared_from_this<Child> {
   Above above;
   io::Problems problems;
   std::unique_ptr<Replica> replica;
+  std::string server;  // that it uses; empty: none yet
+  io::Steady since{};  // it is to use it
+  bool waits = false;  // another one uses the server that it is to use
   bool ended = false;
   io::Gate over{hub.p_.process.loop};
   machines::KubeconfigWatch kubeconfig;
@@ -164,6 +191,10 @@ bool Hub::compare() {
     }
     children_.emplace(one.key(), std::make_shared<Child>(*this, one.ns, one.name));
   });
+  for (const auto& [key, child] : children_) {
+    if (child->waits) child->changed();
+    all &= !child->waits;
+  }
   if (waits.empty()) {
     p_.home.problems().clear(kTooManyClusters);
   } else {
@@ -173,6 +204,23 @@ bool Hub::compare() {
                                          children_.size(), waits));
   }
   return all;
+}
+
+// Those that are leaving may still write. Whoever has only written down an address, and is not let in there, keeps
+// others away for a moment, and no longer.
+std::string Hub::other_at(std::string_view server, const Child& asking) const {
+  const auto uses = [&](const Child& one) {
+    if (&one == &asking || one.server != server) return false;
+    return one.replica->running() || p_.process.loop.now() < one.since + kUntilLetIn;
+  };
+  for (const auto& [key, child] : children_) {
+    if (uses(*child)) return key;
+  }
+  for (const auto& [key, left] : leaving_) {
+    const auto child = left.lock();
+    if (child && uses(*child)) return key;
+  }
+  return {};
 }
 
 Task<void> Hub::let_go(std::shared_ptr<Child> child) {

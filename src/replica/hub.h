@@ -57,6 +57,8 @@ class Hub {
 
   io::Task<void> follow();
   bool compare();
+  // By whom that API server is used; empty: by nobody else.
+  std::string other_at(std::string_view server, const Child& asking) const;
   io::Task<void> let_go(std::shared_ptr<Child> child);
 
   HubParts p_;

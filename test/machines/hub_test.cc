@@ -265,6 +265,48 @@ TEST_F(HubTest, CredentialsChangeWhileItRuns) {
   EXPECT_EQ(left("fleet/w1"), 0);
 }
 
+// A Secret that was copied: the nodes would be looked after twice, with a limit for each.
+TEST_F(HubTest, TwoClustersWithOneServerAreLookedAfterOnce) {
+  start_hub();
+  run();
+  secret("w3", "fleet", "https://fleet.w1");
+  add_cluster_object("w3");
+  run();
+  EXPECT_EQ(careen->replica().hub()->find("fleet/w3"), nullptr);
+  EXPECT_THAT(problems(),
+              Contains(HasSubstr("https://fleet.w1, which is the API server of cluster fleet/w1: it is not")));
+  secret("w2", "fleet", "https://fleet.w1");
+  run();
+  EXPECT_THAT(problems(), Contains(HasSubstr("what was there before is used on")));
+  play("fleet/w2");
+  EXPECT_EQ(left("fleet/w2"), 0);
+  EXPECT_EQ(in_maintenance("fleet/w1").size(), 1u);
+  secret("w2", "fleet", "https://fleet.w2");
+  add_cluster_object("w1", false);
+  run(io::seconds{30});
+  EXPECT_NE(careen->replica().hub()->find("fleet/w3"), nullptr);
+  EXPECT_THAT(problems(), testing::Not(Contains(HasSubstr("API server of"))));
+}
+
+// Whoever writes somebody else's address into a Secret of his own, without being let in there.
+TEST_F(HubTest, AnAddressAloneKeepsNobodyAway) {
+  secret("a0", "fleet", "https://fleet.w9");
+  add_cluster("w9");
+  workload("fleet/w9").network.treat = [](const sim::Sending&) {
+    sim::Treatment treatment;
+    treatment.refuse = sim::ApiServer::refusal(401, "Unauthorized", "who is that?");
+    return treatment;
+  };
+  add_cluster_object("a0");
+  start_hub();
+  run();
+  add_cluster_object("w9");
+  run();
+  EXPECT_EQ(careen->replica().hub()->find("fleet/w9"), nullptr);
+  run(io::minutes{1});
+  EXPECT_NE(careen->replica().hub()->find("fleet/w9"), nullptr);
+}
+
 TEST_F(HubTest, APlannedStopEndsThemAll) {
   start_hub();
   run();
