@@ -6,17 +6,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <optional>
-
 #include "controllers/nodemaintenance/controller_options.h"
 #include "controllers/nodemaintenance/hosted.h"
-#include "controllers/slot/definition.h"
 #include "drain/engine.h"
 #include "drain/key.h"
 #include "kube/json.h"
-#include "replica/model_process.h"
-#include "sim/api_server.h"
-#include "sim/cluster.h"
+#include "replica/test_model.h"
 #include "sim/network.h"
 
 namespace careen::replica {
@@ -27,12 +22,13 @@ using io::seconds;
 using kube::Json;
 using testing::HasSubstr;
 
+constexpr const char* kGroup = "cluster.x-k8s.io";
 constexpr const char* kMachines = "/apis/cluster.x-k8s.io/v1beta2/namespaces/fleet/machines/";
 constexpr const char* kRules = "/apis/cluster.x-k8s.io/v1beta2/namespaces/fleet/machinedrainrules/";
 constexpr const char* kPods = "/api/v1/namespaces/shop/pods/";
 constexpr const char* kSkipDb = R"({"drain":{"behavior":"Skip"},"pods":[{"selector":{"matchLabels":{"app":"db"}}}]})";
 
-class DrainRulesWatchTest : public testing::Test {
+class DrainRulesWatchTest : public ModelTest {
  protected:
   DrainRulesWatchTest() {
     cluster.network.treat = [this](const sim::Sending& sending) {
@@ -50,36 +46,16 @@ class DrainRulesWatchTest : public testing::Test {
     pod("web");
     pod("db");
   }
-  void ask(const std::string& method, const std::string& path, const Json& body) {
-    kube::Request request;
-    request.method = method;
-    request.path = path;
-    request.body = body.dump();
-    request.content_type = "application/json";
-    const kube::Response response = cluster.api.handle(request, {"people"});
-    ASSERT_LT(response.status, 300) << response.body;
-  }
-  void put(const std::string& path, const std::string& json) { cluster.api.put(path, *Json::parse(json)); }
   void pod(const std::string& app, const std::string& node = "n1") {
     put(kPods + app, fmt::format(R"({{"metadata":{{"labels":{{"app":"{}"}},"ownerReferences":[{{"apiVersion":"apps/v1",
         "kind":"ReplicaSet","name":"r","uid":"r","controller":true}}]}},"spec":{{"nodeName":"{}"}},
         "status":{{"phase":"Running"}}}})",
                                  app, node));
   }
-  void define(const std::string& plural, const std::string& kind, const std::string& version = "v1beta2") {
-    ask("POST", controllers::kDefinitionsPath,
-        *Json::parse(fmt::format(
-            R"({{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition",
-                "metadata":{{"name":"{0}.cluster.x-k8s.io"}},"spec":{{"group":"cluster.x-k8s.io","scope":"Namespaced",
-                "names":{{"plural":"{0}","singular":"{0}x","kind":"{1}","listKind":"{1}List"}},
-                "versions":[{{"name":"{2}","served":true,"storage":true,"subresources":{{"status":{{}}}},
-                "schema":{{"openAPIV3Schema":{{"type":"object","x-kubernetes-preserve-unknown-fields":true}}}}}}]}}}})",
-            plural, kind, version)));
-  }
   void define_all() {
-    define("machinedrainrules", "MachineDrainRule");
-    define("machines", "Machine");
-    define("clusters", "Cluster");
+    define(kGroup, "v1beta2", "machinedrainrules", "MachineDrainRule");
+    define(kGroup, "v1beta2", "machines", "Machine");
+    define(kGroup, "v1beta2", "clusters", "Cluster");
   }
   void machine(const std::string& provider_id = "aws:///a/n1") {
     put(std::string(kMachines) + "m1",
@@ -104,23 +80,11 @@ class DrainRulesWatchTest : public testing::Test {
   bool drains_within(io::Duration span) {
     return time.run_until([&] { return drained(); }, span);
   }
-  std::string problems() {
-    std::string all;
-    for (const auto& [key, message] : careen->replica().problems().open()) all += key + ": " + message + "\n";
-    return all;
-  }
-  bool is_watched(const std::string& name) {
-    const std::string series = fmt::format("careen_cache_objects{{resource=\"{} for drains\"}}", name);
-    return careen->replica().metrics().expose().find(series) != std::string::npos;
-  }
+  bool is_watched(const std::string& name) { return is_cached(name + " for drains\"}"); }
 
-  io::VirtualTime time;
-  std::unique_ptr<io::Loop> server = time.make_loop();
-  sim::Cluster cluster{*server};
   std::string refused;
   int code = 403;
   int asked = 0;
-  std::optional<ModelProcess> careen;
 };
 
 TEST_F(DrainRulesWatchTest, ARuleIsHeededOnTheNodesOfItsMachines) {
@@ -218,8 +182,8 @@ TEST_F(DrainRulesWatchTest, WithoutRulesNoMachinesAreWatched) {
 }
 
 TEST_F(DrainRulesWatchTest, AnOlderClusterApiServesThemInAnOlderVersion) {
-  define("machinedrainrules", "MachineDrainRule", "v1beta1");
-  define("machines", "Machine", "v1beta1");
+  define(kGroup, "v1beta1", "machinedrainrules", "MachineDrainRule");
+  define(kGroup, "v1beta1", "machines", "Machine");
   put("/apis/cluster.x-k8s.io/v1beta1/namespaces/fleet/machines/m1",
       R"({"spec":{"clusterName":"c1","providerID":"aws:///a/n1"},"status":{"nodeRef":{"name":"n1","kind":"Node"}}})");
   put("/apis/cluster.x-k8s.io/v1beta1/namespaces/fleet/machinedrainrules/db",

@@ -5,14 +5,11 @@
 #include <gtest/gtest.h>
 
 #include "controllers/requests/hosted.h"
-#include "controllers/slot/definition.h"
 #include "controllers/slot/kind.h"
 #include "kube/cache.h"
 #include "limits/desk.h"
 #include "limits/limit.h"
-#include "replica/model_process.h"
-#include "sim/api_server.h"
-#include "sim/cluster.h"
+#include "replica/test_model.h"
 #include "sim/network.h"
 
 namespace careen::replica {
@@ -26,7 +23,7 @@ using testing::Not;
 
 constexpr const char* kIdleConfig = "intervals: {requeue: 30s}\nprofiles:\n- name: p\n";
 
-class LimitsWatchTest : public testing::Test {
+class LimitsWatchTest : public ModelTest {
  protected:
   LimitsWatchTest() {
     cluster.network.treat = [this](const sim::Sending& sending) {
@@ -38,15 +35,6 @@ class LimitsWatchTest : public testing::Test {
     };
     cluster.api.put("/api/v1/nodes/n1", kube::Json::object({{"kind", "Node"}, {"apiVersion", "v1"}}));
   }
-  void ask(const std::string& method, const std::string& path, const kube::Json& body) {
-    kube::Request request;
-    request.method = method;
-    request.path = path;
-    request.body = body.dump();
-    request.content_type = "application/json";
-    const kube::Response response = cluster.api.handle(request, {"people"});
-    ASSERT_LT(response.status, 300) << response.body;
-  }
   void serve() { ask("POST", controllers::kDefinitionsPath, controllers::shipped_definition("maintenancelimit")); }
   void limit(const char* name, int nodes) {
     auto object = kube::Json::object({{"kind", "MaintenanceLimit"}, {"apiVersion", "repairman.k8s.io/v1"}});
@@ -54,7 +42,7 @@ class LimitsWatchTest : public testing::Test {
     ask("POST", limits::kLimitResource.path(), object);
   }
   Replica& start() {
-    careen = std::make_unique<ModelProcess>(time, cluster, kIdleConfig);
+    careen.emplace(time, cluster, kIdleConfig);
     return careen->replica();
   }
   limits::Desk& desk() { return *careen->replica().limits(); }
@@ -70,12 +58,8 @@ class LimitsWatchTest : public testing::Test {
     return it == open.end() ? "" : it->second;
   }
 
-  io::VirtualTime time;
-  std::unique_ptr<io::Loop> server = time.make_loop();
-  sim::Cluster cluster{*server};
   int refuse = 0;  // with this code, what is about limits
   std::string refused_path = "repairman.k8s.io";
-  std::unique_ptr<ModelProcess> careen;
 };
 
 TEST_F(LimitsWatchTest, WhereTheKindIsNotServedThereAreNoLimits) {
@@ -107,7 +91,7 @@ TEST_F(LimitsWatchTest, NothingIsAdmittedBeforeItIsKnownWhichRequestsRun) {
   refused_path = "maintenancerequests";
   ModelProcessOptions options;
   options.controllers.push_back(requests::kind().usual());
-  careen = std::make_unique<ModelProcess>(time, cluster, kIdleConfig, options);
+  careen.emplace(time, cluster, kIdleConfig, options);
   time.run_for(minutes{1});
   EXPECT_FALSE(allows());
   EXPECT_THAT(desk()

@@ -6,15 +6,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <optional>
-
-#include "controllers/slot/definition.h"
 #include "kube/json.h"
 #include "limits/desk.h"
 #include "limits/limit.h"
-#include "replica/model_process.h"
-#include "sim/api_server.h"
-#include "sim/cluster.h"
+#include "replica/test_model.h"
 #include "sim/network.h"
 
 namespace careen::replica {
@@ -27,7 +22,7 @@ using kube::Json;
 constexpr const char* kNoWork = "intervals: {requeue: 30s}\nprofiles:\n- name: p\n";
 constexpr const char* kMachine = "/apis/cluster.x-k8s.io/v1beta2/namespaces/infra/machines/m1";
 
-class OtherObjectsWatchTest : public testing::Test {
+class OtherObjectsWatchTest : public ModelTest {
  protected:
   OtherObjectsWatchTest() {
     cluster.network.treat = [this](const sim::Sending& sending) {
@@ -44,27 +39,6 @@ class OtherObjectsWatchTest : public testing::Test {
       put("/api/v1/nodes/" + node, R"({"spec":{"providerID":"aws:///a/)" + node + R"("},"status":{"conditions":[
           {"type":"Ready","status":"True","lastTransitionTime":"2026-01-01T00:00:00Z"}]}})");
     }
-  }
-  void ask(const std::string& method, const std::string& path, const Json& body) {
-    kube::Request request;
-    request.method = method;
-    request.path = path;
-    request.body = body.dump();
-    request.content_type = "application/json";
-    const kube::Response response = cluster.api.handle(request, {"people"});
-    ASSERT_LT(response.status, 300) << response.body;
-  }
-  void put(const std::string& path, const std::string& json) { cluster.api.put(path, *Json::parse(json)); }
-  void define(const std::string& group, const std::string& version, const std::string& plural, const std::string& kind,
-              const char* scope = "Namespaced") {
-    ask("POST", controllers::kDefinitionsPath,
-        *Json::parse(fmt::format(
-            R"({{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition",
-                "metadata":{{"name":"{0}.{1}"}},"spec":{{"group":"{1}","scope":"{4}",
-                "names":{{"plural":"{0}","singular":"{5}","kind":"{3}","listKind":"{3}List"}},
-                "versions":[{{"name":"{2}","served":true,"storage":true,"subresources":{{"status":{{}}}},
-                "schema":{{"openAPIV3Schema":{{"type":"object","x-kubernetes-preserve-unknown-fields":true}}}}}}]}}}})",
-            plural, group, version, kind, scope, plural.substr(0, plural.size() - 1))));
   }
   void define_machines() { define("cluster.x-k8s.io", "v1beta2", "machines", "Machine"); }
   // One that is updated.
@@ -88,22 +62,10 @@ class OtherObjectsWatchTest : public testing::Test {
   bool soon_uses(int64_t wanted, io::Duration within = minutes{2}) {
     return time.run_until([&] { return used() == wanted; }, within);
   }
-  std::string problems() {
-    std::string all;
-    for (const auto& [key, message] : careen->replica().problems().open()) all += key + ": " + message + "\n";
-    return all;
-  }
-  bool is_watched(const std::string& name, int objects) {
-    const std::string series = fmt::format("careen_cache_objects{{resource=\"{}\"}} {}", name, objects);
-    return careen->replica().metrics().expose().find(series) != std::string::npos;
-  }
+  bool is_watched(const std::string& name, int objects) { return is_cached(fmt::format("{}\"}} {}", name, objects)); }
 
-  io::VirtualTime time;
-  std::unique_ptr<io::Loop> server = time.make_loop();
-  sim::Cluster cluster{*server};
   std::string refused;
   int asked = 0;
-  std::optional<ModelProcess> careen;
 };
 
 TEST_F(OtherObjectsWatchTest, WhatMachinesSayIsKnownBeforeAnybodyIsAdmitted) {
