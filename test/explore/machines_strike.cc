@@ -102,11 +102,7 @@ void MachinesStage::strike_process(const Perturbation& what, const Hit& hit) {
   Process& process = *hit.process;
   if (!process.careen || process.dying || process.suspended) return;
   if (hit.treatment && (what.action == Action::crash || what.action == Action::suspend)) {
-    hit.treatment->lost |= what.fate == Fate::lost;
-    if (what.fate == Fate::late) {
-      hit.treatment->before = what.delay;
-      lasts(what.delay);
-    }
+    lasts(part_with(*hit.treatment, what));
   }
   switch (what.action) {
     case Action::crash:

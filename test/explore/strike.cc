@@ -81,11 +81,7 @@ void Stage::strike_process(const Perturbation& what, const Hit& hit) {
   Replica& replica = *hit.replica;
   if (!replica.process || replica.dying || replica.suspended) return;
   if (hit.treatment && (what.action == Action::crash || what.action == Action::suspend)) {
-    hit.treatment->lost |= what.fate == Fate::lost;
-    if (what.fate == Fate::late) {
-      hit.treatment->before = what.delay;
-      lasts(what.delay);
-    }
+    lasts(part_with(*hit.treatment, what));
   }
   switch (what.action) {
     case Action::crash:

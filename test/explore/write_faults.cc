@@ -34,4 +34,11 @@ void harm(sim::Treatment& treatment, const Perturbation& what) {
   }
 }
 
+io::Duration part_with(sim::Treatment& treatment, const Perturbation& what) {
+  treatment.lost |= what.fate == Fate::lost;
+  if (what.fate != Fate::late) return {};
+  treatment.before = what.delay;
+  return what.delay;
+}
+
 }  // namespace careen::explore
